@@ -1,0 +1,1 @@
+"""Okey: rules, tables, money, rating and bots as pure functions over frozen values."""
