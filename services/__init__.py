@@ -1,0 +1,1 @@
+"""The processes of the platform, one folder each; they talk gRPC and never import one another."""
