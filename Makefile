@@ -1,15 +1,76 @@
+# Everything a developer does with the repository; `make help` lists it.
+# `run` and `test` need only Python 3.11 and make: they set themselves up first.
+
 PYTHON ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+TYPED := libs services tools tests
+QUICK := -m "not long and not system"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup
+.PHONY: help setup lock run demo test test-unit test-services test-all format lint protos protos-check \
+	bench deploy-check clean
+
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## make .venv from the locks (done only when they change)
+setup: $(STAMP) ## make .venv from the locks (done again only when they change)
 $(STAMP): requirements/dev.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(PIP) install --require-hashes -r requirements/dev.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
 	touch $@
+
+lock: ## write the locks from pyproject.toml anew (needs uv on the PATH)
+	uv pip compile $(LOCK_FLAGS) -o requirements/runtime.txt pyproject.toml
+	uv pip compile $(LOCK_FLAGS) -c requirements/runtime.txt --extra dev -o requirements/dev.txt pyproject.toml
+LOCK_FLAGS := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	--no-annotate
+
+run: setup ## start the platform on this machine, with embedded databases
+	$(BIN)/python -m services.standalone
+
+demo: setup ## start the platform and play whole matches with real clients
+	$(BIN)/python -m services.standalone.demo
+
+test: test-unit test-services ## every quick test; the pure core must be covered to 100 %
+
+test-unit: setup ## unit tests, boundaries, rule coverage; lines and branches of libs/okey to 100 %
+	$(BIN)/python -m pytest tests/unit $(QUICK) -q -n 2 --cov --cov-report=term
+
+test-services: setup ## the quick tests that need databases or processes
+	$(BIN)/python -m pytest tests --ignore=tests/unit $(QUICK) -q
+
+test-all: setup ## all tests, the long and the whole-system ones too
+	$(BIN)/python -m pytest tests -q --hypothesis-profile=long
+
+format: setup ## format the Python files and the protos
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/buf format --write protos
+
+lint: setup ## formatting, ruff, mypy --strict and buf
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy $(TYPED)
+	$(BIN)/buf format --diff --exit-code protos
+	mkdir -p build
+	$(BIN)/python tools/protos.py image build/protos.binpb
+	$(BIN)/buf lint build/protos.binpb --path okey/api --config buf.yaml
+
+protos: setup ## generate the Python stubs from protos/
+	$(BIN)/python tools/protos.py generate
+
+protos-check: setup ## fail if the committed stubs are not what protos/ gives
+	$(BIN)/python tools/protos.py check
+
+bench: setup ## measure (tests/bench)
+	$(BIN)/python -m pytest tests/bench -q -s -m ""
+
+deploy-check: setup ## build every kustomize overlay and validate it
+	$(BIN)/python -m pytest tests/deploy -q
+
+clean: ## remove everything that was made here, .venv too
+	rm -rf .venv build dist .coverage .coverage.* htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
