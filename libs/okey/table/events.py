@@ -1,0 +1,429 @@
+"""Events: what happened at a table, past tense, frozen, enough to rebuild its state exactly.
+
+They hold hidden tiles and seeds. Nothing outside the engine sees them but through ``okey.table.public``.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from okey.rules.finish import FinishKind
+from okey.rules.tile import Tile
+from okey.rules.variant import BotLevel
+from okey.table.commands import DrawSource, SealedSeed, Timer
+from okey.table.config import TableConfig
+
+
+class VacateReason(IntEnum):
+    """Why a seat became free."""
+
+    LEFT = 1
+    SILENT = 2  # no answer in the Nachspiel (Ç9)
+    IDLE = 3  # the table closed for idling (W1)
+    START_DECLINED = 4  # the wallet found the hold void
+
+
+class ForfeitReason(IntEnum):
+    """How a seat was given up."""
+
+    GAVE_UP = 1  # M9
+    ABANDONED = 2  # U9: 90 s without coming back
+
+
+class RoundResult(IntEnum):
+    """How a round ended."""
+
+    WON = 1
+    STOCK_EMPTY = 2  # U11
+    NO_STOCK_DRAWS = 3  # U14
+    CUT_SHORT = 4  # the match ended in the middle of it (K4, M8)
+    VOIDED = 5  # M10
+
+
+class OutcomeKind(IntEnum):
+    """How a match ended."""
+
+    CANAK_WIN = 1
+    CANAK_DRAW = 2
+    KLASIK_WIN = 3
+    KLASIK_DRAW = 4  # K10
+    HOUSE_WIN = 5  # M8
+
+
+class CloseReason(IntEnum):
+    """Why a table closed."""
+
+    MATCH_OVER = 1  # K11
+    KASA_WON = 2  # Ç10
+    NO_PEOPLE = 3  # Ç10
+    IDLE = 4  # W1
+    VOIDED = 5  # M10
+
+
+class VoidReason(IntEnum):
+    """Why a match was voided."""
+
+    LEFT_BEFORE_DEAL = 1  # W2
+    OPERATOR = 2  # M10
+
+
+@dataclass(frozen=True, slots=True)
+class TableOpened:
+    """The table exists; ``sealed`` is for its first round."""
+
+    config: TableConfig
+    sealed: SealedSeed
+    idle_deadline_ms: int
+    house_fill_deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeatRequested:
+    """A player sat down or plays on; the wallet is asked to hold the stake."""
+
+    seat: int
+    player: str
+    hold_id: str
+    idle_deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeatPaid:
+    """The stake of the seat is held."""
+
+    seat: int
+    hold_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeatDeclined:
+    """The wallet declined the stake; the seat is free again. ``reason`` is for the player alone."""
+
+    seat: int
+    player: str
+    hold_id: str
+    reason: str
+    idle_deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeatVacated:
+    """A seat became free; a hold that stood (``hold_id`` not empty) is voided."""
+
+    seat: int
+    player: str
+    hold_id: str
+    reason: VacateReason
+    idle_deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class HouseSeated:
+    """The house put a bot on the seat (O1, W5)."""
+
+    seat: int
+    level: BotLevel
+
+
+@dataclass(frozen=True, slots=True)
+class NonceAdded:
+    """A player added to the coming shuffle; nobody sees what before the deal (T9)."""
+
+    seat: int
+    nonce: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CountdownStarted:
+    """Every seat is paid."""
+
+    deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class CountdownCancelled:
+    """Somebody left before the start."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchStartRequested:
+    """The wallet is asked to start the match; ``hold_ids`` by seat, empty for a house seat."""
+
+    match_id: str
+    match_no: int
+    hold_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveRequested:
+    """A player left while the start was with the wallet (W2)."""
+
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchStartDeclined:
+    """The wallet did not start the match."""
+
+    match_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatchStarted:
+    """The stakes are in pot and kasa; ``players`` by seat, empty for a house seat; amounts in chips."""
+
+    match_id: str
+    match_no: int
+    players: tuple[str, ...]
+    pot: int
+    kasa: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoundDealt:
+    """The tiles are dealt; racks and nonces by seat, the stock in drawing order."""
+
+    round_no: int
+    playing: tuple[int, ...]
+    dealer: int
+    starter: int
+    gosterge: Tile
+    racks: tuple[tuple[Tile, ...], ...]
+    stock: tuple[Tile, ...]
+    nonces: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """It is the seat's turn; turn numbers never repeat at a table (U12)."""
+
+    seat: int
+    turn: int
+    deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class TileDrawn:
+    """A tile was drawn; ``is_neutral`` says that the system did (U5)."""
+
+    seat: int
+    source: DrawSource
+    tile: Tile
+    is_neutral: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TileDiscarded:
+    """A tile was laid on the seat's own pile."""
+
+    seat: int
+    tile: Tile
+    is_neutral: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CiftAnnounced:
+    """The seat plays for seven pairs (H10)."""
+
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class CiftWithdrawn:
+    """The announcement was taken back (H11)."""
+
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class GostergeShown:
+    """The seat showed the second gösterge (K3)."""
+
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class PointsTaken:
+    """Every other seat lost ``points_each`` to ``seat``; ``points`` is what everyone has now (K2, K3)."""
+
+    seat: int
+    points_each: int
+    points: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTimedOut:
+    """A person's clock ran out, for the ``count``-th time in this round (U5, U7)."""
+
+    seat: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class StandInSeated:
+    """An AI minds the seat until its player is back or ``away_deadline_ms`` has passed (U7)."""
+
+    seat: int
+    away_deadline_ms: int
+    turn_deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerReturned:
+    """The player is back; ``turn_deadline_ms`` is 0 unless it is the seat's turn (U8)."""
+
+    seat: int
+    turn_deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeatForfeited:
+    """The seat was given up and is a house seat now (M9, U9); ``turn_deadline_ms`` 0 unless it is its turn."""
+
+    match_id: str
+    seat: int
+    player: str
+    reason: ForfeitReason
+    is_penalised: bool
+    turn_deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEnded:
+    """The round is over: its seed is published, the next one is sealed (T9).
+
+    ``seat``, ``finish`` and ``laid`` count only when ``result`` is WON (else -1 and None); ``racks`` are what
+    everyone held at the end, the winner's 14 without the laid tile.
+    """
+
+    round_no: int
+    result: RoundResult
+    seat: int
+    finish: FinishKind | None
+    laid: Tile | None
+    racks: tuple[tuple[Tile, ...], ...]
+    revealed: bytes
+    sealed: SealedSeed
+
+
+@dataclass(frozen=True, slots=True)
+class TieBreakStarted:
+    """Several share the highest points and play on among themselves (K6)."""
+
+    contenders: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PauseStarted:
+    """The next round of the match follows at the deadline (U13)."""
+
+    deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchEnded:
+    """The match is over; the wallet settles and the ratings change by it.
+
+    ``winner`` is a seat or -1; ``finish`` only in Çanak; ``contending`` only in a drawn Klasik match (K10);
+    ``players`` as at the start, ``gave_up`` by seat; ``points`` by seat in Klasik; ``is_tie_break`` when a
+    tie-break decided among ``contending``; ``kasa`` is what the kasa holds after it.
+    """
+
+    match_id: str
+    kind: OutcomeKind
+    winner: int
+    finish: FinishKind | None
+    contending: tuple[int, ...]
+    is_tie_break: bool
+    players: tuple[str, ...]
+    gave_up: tuple[bool, ...]
+    points: tuple[int, ...]
+    kasa: int
+
+
+@dataclass(frozen=True, slots=True)
+class SettlementConfirmed:
+    """The wallet settled the match."""
+
+    match_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class NachspielStarted:
+    """The kasa stands: who plays on pays again before the deadline (Ç8, Ç9)."""
+
+    deadline_ms: int
+    house_fill_deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class NachspielEnded:
+    """The time to decide is over; free seats stay open until the table idles."""
+
+    idle_deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchVoided:
+    """Every stake goes back (M10); the seed that stood is published and never used (T9)."""
+
+    match_id: str
+    reason: VoidReason
+    operator: str
+    note: str
+    revealed: bytes
+    sealed: SealedSeed
+    kasa: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableTakenOver:
+    """A new owner has the table; ``timers`` are its clocks, armed anew."""
+
+    engine: str
+    timers: tuple[Timer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableClosed:
+    """Nothing happens here any more."""
+
+    reason: CloseReason
+
+
+Event = (
+    TableOpened
+    | SeatRequested
+    | SeatPaid
+    | SeatDeclined
+    | SeatVacated
+    | HouseSeated
+    | NonceAdded
+    | CountdownStarted
+    | CountdownCancelled
+    | MatchStartRequested
+    | LeaveRequested
+    | MatchStartDeclined
+    | MatchStarted
+    | RoundDealt
+    | TurnStarted
+    | TileDrawn
+    | TileDiscarded
+    | CiftAnnounced
+    | CiftWithdrawn
+    | GostergeShown
+    | PointsTaken
+    | TurnTimedOut
+    | StandInSeated
+    | PlayerReturned
+    | SeatForfeited
+    | RoundEnded
+    | TieBreakStarted
+    | PauseStarted
+    | MatchEnded
+    | SettlementConfirmed
+    | NachspielStarted
+    | NachspielEnded
+    | MatchVoided
+    | TableTakenOver
+    | TableClosed
+)
