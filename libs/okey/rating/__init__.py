@@ -1,0 +1,38 @@
+"""Section 7 of the rules: what a match does to ratings, as pure integer arithmetic."""
+
+from okey.rating.expected_score import expected_score
+from okey.rating.match import (
+    CanakWon,
+    ContradictoryMatch,
+    Drawn,
+    HouseWon,
+    KlasikWon,
+    Outcome,
+    Participant,
+    RatedMatch,
+    Voided,
+)
+from okey.rating.rate import MatchRating, RatingChange, rate_forfeit, rate_match
+from okey.rating.standing import ChangeKind, Ladder, Sink, Standing, starting_standing
+
+__all__ = [
+    "CanakWon",
+    "ChangeKind",
+    "ContradictoryMatch",
+    "Drawn",
+    "HouseWon",
+    "KlasikWon",
+    "Ladder",
+    "MatchRating",
+    "Outcome",
+    "Participant",
+    "RatedMatch",
+    "RatingChange",
+    "Sink",
+    "Standing",
+    "Voided",
+    "expected_score",
+    "rate_forfeit",
+    "rate_match",
+    "starting_standing",
+]

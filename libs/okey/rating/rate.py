@@ -1,0 +1,138 @@
+"""How a match, or giving one up, changes ratings (R1..R5): in integers, zero-sum with the sink."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+from okey.rating.expected_score import SCORE_UNIT, expected_score
+from okey.rating.match import (
+    CanakWon,
+    KlasikWon,
+    Outcome,
+    RatedMatch,
+    Voided,
+    require_outcome_fits,
+)
+from okey.rating.standing import ChangeKind, Sink, Standing
+from okey.rating.units import MILLI
+from okey.rules.rule_set import RuleSet
+from okey.rules.variant import Mode, partner_of
+
+
+@dataclass(frozen=True, slots=True)
+class RatingChange:
+    """What one seat's player gains or loses on one ladder, in milli-points."""
+
+    seat: int
+    kind: ChangeKind
+    delta_milli: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRating:
+    """Every player's change, and what ``sink`` takes: together they sum to zero (R1, R5)."""
+
+    changes: tuple[RatingChange, ...] = ()
+    sink_milli: int = 0
+    sink: Sink = Sink.FORFEITS
+
+
+UNRATED: Final = MatchRating()
+
+
+def rate_forfeit(seat: int, rules: RuleSet) -> MatchRating:
+    """R5: giving up costs the same at every rating, in every mode, and goes to the sink."""
+    cost = rules.forfeit_milli_points
+    return MatchRating((RatingChange(seat, ChangeKind.FORFEIT, -cost),), cost)
+
+
+def rate_match(match: RatedMatch, outcome: Outcome, rules: RuleSet) -> MatchRating:
+    """The changes at the end of a match; forfeits are not among them, they were rated at once (R5).
+
+    A player who is rated has a change, even one of zero: it counts as a rated match (R1). Raises
+    ``ContradictoryMatch`` if the match cannot have ended with ``outcome``.
+    """
+    require_outcome_fits(match, outcome)
+    people = match.people_left()
+    if isinstance(outcome, Voided) or not match.is_for_people_only():
+        return UNRATED
+    if len(match.seats) == 2 and len(people) == 1:
+        # R5 is the special rule beside R4's "fewer than two people left": however the match ends.
+        return _compensate(match, rules)
+    if not isinstance(outcome, CanakWon | KlasikWon) or outcome.winner_seat not in people:
+        return UNRATED
+    if len(people) < 2:
+        return UNRATED
+    if match.mode is Mode.ESLI:
+        return _rate_teams(people, outcome.winner_seat, rules)
+    opponents = len(match.seats) - 1
+    deltas = Counter(dict.fromkeys(people, 0))
+    for seat, other, half_points in _pairings(people, outcome):
+        delta = _duel(people[seat], people[other], half_points, opponents, rules)
+        deltas[seat] += delta
+        deltas[other] -= delta
+    return _rated(deltas)
+
+
+def _pairings(
+    people: dict[int, Standing], outcome: CanakWon | KlasikWon
+) -> Iterator[tuple[int, int, int]]:
+    """Seat, other seat and the first one's half points (2 win, 1 tie, 0 loss): R2."""
+    winner = outcome.winner_seat
+    if isinstance(outcome, CanakWon):
+        yield from ((winner, seat, 2) for seat in people if seat != winner)
+        return
+    # The winner's flag decides only between equals: the tie-break ranks its winner above the tied.
+    ranks = {seat: (outcome.remaining_points[seat], seat == winner) for seat in people}
+    for seat, other in combinations(people, 2):
+        yield seat, other, 1 + (ranks[seat] > ranks[other]) - (ranks[seat] < ranks[other])
+
+
+def _duel(
+    player: Standing, other: Standing, half_points: int, opponents: int, rules: RuleSet
+) -> int:
+    """What ``player`` wins from ``other``: the mean of their K's, shared by opponents (R1, R2)."""
+    lead = player.rating_milli - other.rating_milli
+    k_sum = player.k(rules) + other.k(rules)
+    return _gain(k_sum, 2 * opponents, half_points, expected_score(lead))
+
+
+def _rate_teams(people: dict[int, Standing], winner: int, rules: RuleSet) -> MatchRating:
+    """R3: team mean against team mean at the mean K of all; unrated once anyone gave up (R5)."""
+    if len(people) < 4:
+        return UNRATED
+    winners = {winner, partner_of(winner)}
+    lead = sum(
+        standing.rating_milli * (1 if seat in winners else -1) for seat, standing in people.items()
+    )
+    k_sum = sum(standing.k(rules) for standing in people.values())
+    delta = _gain(k_sum, len(people), 2, expected_score(lead, shared_by=len(winners)))
+    return _rated({seat: delta if seat in winners else -delta for seat in people})
+
+
+def _compensate(match: RatedMatch, rules: RuleSet) -> MatchRating:
+    """R5: who stayed in a match of two gets what the win would have brought, out of the sink."""
+    ((stayed, standing),) = match.people_left().items()
+    quitter = match.seats[1 - stayed]
+    assert quitter is not None, "a match for people only"
+    gain = min(_duel(standing, quitter.standing, 2, 1, rules), rules.forfeit_milli_points)
+    return MatchRating((RatingChange(stayed, ChangeKind.COMPENSATION, gain),), -gain)
+
+
+def _gain(k_sum: int, k_divisor: int, half_points: int, expected: int) -> int:
+    """K × (score − expected) in milli-points, for K = ``k_sum / k_divisor``.
+
+    Rounded towards zero: the other side's change is exactly the opposite, and three lost pairings
+    of a third of K each can never add up to more than K.
+    """
+    surplus = half_points * SCORE_UNIT // 2 - expected
+    magnitude = k_sum * MILLI * abs(surplus) // (k_divisor * SCORE_UNIT)
+    return magnitude if surplus >= 0 else -magnitude
+
+
+def _rated(deltas: dict[int, int]) -> MatchRating:
+    return MatchRating(
+        tuple(RatingChange(seat, ChangeKind.MATCH, delta) for seat, delta in deltas.items())
+    )
