@@ -1,0 +1,78 @@
+"""Stakes before and at the start of a match: hold, give back, start (M1, M2, M7, Ç2)."""
+
+from okey.errors import InvalidInput
+from okey.money.account import (
+    HOUSE_BOT_BANK,
+    HOUSE_UNCLAIMED,
+    SYSTEM_ISSUANCE,
+    escrow_account,
+    kasa_account,
+    player_account,
+)
+from okey.money.journal import AmountOutOfRange, Journal, JournalKind
+from okey.money.match import MatchMoney
+from okey.rules.rule_set import RuleSet
+
+
+class StakeOutOfRange(InvalidInput):
+    """A stake outside the rule set's range (Ç1)."""
+
+    reason = "STAKE_OUT_OF_RANGE"
+
+
+def hold(table_id: str, player_id: str, stake: int, rules: RuleSet) -> Journal:
+    """M1: a player's stake goes to the table's escrow. Raises ``StakeOutOfRange`` (Ç1)."""
+    if not rules.min_stake <= stake <= rules.max_stake:
+        raise StakeOutOfRange(f"stake {stake} is outside {rules.min_stake}..{rules.max_stake} (Ç1)")
+    return Journal.of(
+        JournalKind.HOLD, [(player_account(player_id), -stake), (escrow_account(table_id), stake)]
+    )
+
+
+def void_hold(table_id: str, player_id: str, stake: int) -> Journal:
+    """M1: leaving before the start gives the whole stake back, without penalty."""
+    return Journal.of(
+        JournalKind.VOID_HOLD,
+        [(escrow_account(table_id), -stake), (player_account(player_id), stake)],
+    )
+
+
+def start_match(match: MatchMoney) -> Journal:
+    """M2, Ç2, M7: all stakes become pot and kasa share; the bot bank pays for the house's seats."""
+    escrow = escrow_account(match.table_id)
+    stakes = [
+        (HOUSE_BOT_BANK if seat.payer is None else escrow, -match.stake) for seat in match.seats
+    ]
+    pot = (match.pot_account, match.pot)
+    return Journal.of(JournalKind.START, [*stakes, pot, (match.kasa_account, match.kasa_share)])
+
+
+def void_match(match: MatchMoney) -> Journal:
+    """M10: every stake back to its payer, this match's kasa share out again; penalties stand."""
+    refunds = [
+        (HOUSE_BOT_BANK if seat.payer is None else player_account(seat.payer), match.stake)
+        for seat in match.seats
+    ]
+    taken = [(match.pot_account, -match.pot), (match.kasa_account, -match.kasa_share)]
+    return Journal.of(JournalKind.VOID_MATCH, [*taken, *refunds])
+
+
+def close_table(table_id: str, kasa: int) -> Journal | None:
+    """Ç10: a kasa that nobody can win any more goes to ``house:unclaimed``; None if empty."""
+    if kasa == 0:
+        return None
+    return Journal.of(
+        JournalKind.CLOSE_TABLE, [(kasa_account(table_id), -kasa), (HOUSE_UNCLAIMED, kasa)]
+    )
+
+
+def grant(player_id: str, amount: int, kind: JournalKind = JournalKind.GRANT) -> Journal:
+    """M3: chips come into being for a player, by an operator or as the welcome grant.
+
+    Raises ``AmountOutOfRange`` for an amount that is not positive.
+    """
+    if amount <= 0:
+        raise AmountOutOfRange(
+            f"a grant of {amount} chips: only a positive amount can be granted (M3)"
+        )
+    return Journal.of(kind, [(SYSTEM_ISSUANCE, -amount), (player_account(player_id), amount)])
