@@ -1,7 +1,7 @@
 """Every number that a house may want to change, in one frozen and versioned value.
 
-The rule ids in the comments are those of ``docs/rules.md``. A table keeps the rule set it was opened with,
-so a new version never changes a table that is already there.
+The rule ids in the comments are those of ``docs/rules.md``. A table keeps the rule set it was
+opened with, so a new version never changes a table that is already there.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ class ContradictoryRuleSet(InvalidInput):
 class RuleSet:
     """The house's numbers; chips and points are integers, times milliseconds, shares percent.
 
-    Raises ``ContradictoryRuleSet`` for a range that excludes its own default, or a negative number where
-    only ``bot_bank_floor`` may be one.
+    Raises ``ContradictoryRuleSet`` for a range that excludes its own default, or a negative number
+    where only ``bot_bank_floor`` may be one.
     """
 
     version: str = "2026.11"

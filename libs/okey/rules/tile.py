@@ -28,8 +28,14 @@ class NotAGosterge(InvalidInput):
     reason = "NOT_A_GOSTERGE"
 
 
+class NotAnOkey(InvalidInput):
+    """Only a number tile can be the okey (T4)."""
+
+    reason = "NOT_AN_OKEY"
+
+
 class Colour(Enum):
-    """The four colours, in the order of the tile values; the value is the letter of the notation."""
+    """The four colours, in the order of the tile values; the value is their letter (T1)."""
 
     RED = "R"
     YELLOW = "Y"
@@ -40,8 +46,8 @@ class Colour(Enum):
 class Tile(IntEnum):
     """One of the 53 kinds of tile (T1); two of each kind make the set.
 
-    The values are those of the protobuf enum ``okey.api.common.v1.Tile``: 1..52 for the number tiles by
-    colour and number, 53 for the sahte okey. A real okey is written as its plain tile.
+    The values are those of the protobuf enum ``okey.api.common.v1.Tile``: 1..52 for the number
+    tiles by colour and number, 53 for the sahte okey. A real okey is written as its plain tile.
     """
 
     R1 = 1
@@ -100,11 +106,11 @@ class Tile(IntEnum):
 
     @classmethod
     def parse(cls, text: str) -> "Tile":
-        """The tile written as ``text``: R, Y, B or K and 1..13, or S. Raises ``MalformedTile`` (T1)."""
+        """The tile written as ``text``, as in R7 or S (T1). Raises ``MalformedTile``."""
         tile = cls.__members__.get(text)
         if tile is None:
             raise MalformedTile(
-                f"{text!r} is no tile: write R, Y, B or K and a number 1..13 as in 'R7', or 'S' (T1)"
+                f"{text!r} is no tile: write R, Y, B or K and 1..13 as in 'R7', or 'S' (T1)"
             )
         return tile
 
@@ -142,7 +148,7 @@ FULL_SET: Final = tuple(tile for tile in Tile for _copy in range(2))
 
 
 def tile_of(colour: Colour, number: int) -> Tile:
-    """The number tile of ``colour`` and ``number`` (1..13); ``MalformedTile`` for any other number."""
+    """The number tile of ``colour`` and ``number`` 1..13; raises ``MalformedTile`` for others."""
     return Tile.parse(f"{colour.value}{number}")
 
 
@@ -172,15 +178,16 @@ def okey_of(gosterge: Tile) -> Tile:
 def face_of(tile: Tile, okey: Tile) -> Tile | None:
     """The number tile that ``tile`` counts as, or None where it is wild (T5, T6).
 
-    A real okey is wild: it stands for any tile. A sahte okey is exactly the okey's colour and number.
+    A real okey is wild: it stands for any tile. A sahte okey is exactly the okey's colour and
+    number.
     """
-    if tile is okey:
+    if tile == okey:
         return None
-    return okey if tile is Tile.S else tile
+    return okey if tile == Tile.S else tile
 
 
 def without(tiles: Iterable[Tile], gone: Iterable[Tile]) -> tuple[Tile, ...]:
-    """``tiles`` in their order, less one copy of each of ``gone``, the first met; absent ones are passed over."""
+    """``tiles`` in order, less the first copy of each of ``gone``; absent ones are passed over."""
     to_go = Counter(gone)
     left = []
     for tile in tiles:

@@ -1,0 +1,141 @@
+"""A rack laid out so that it shows its distance to a normal hand (H2)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from okey.rules.distance import RACK_SIZES, Plan, best_plan
+from okey.rules.faces import HAND_TILES, NIBBLE, Vectors, faces_of
+from okey.rules.meld import LONGEST_RUN, SMALLEST_MELD, Meld, MeldKind
+from okey.rules.runs import Run, plan_runs, slots_by_kept
+from okey.rules.tile import HIGHEST_NUMBER, Colour, Tile, tile_of, without
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """A rack in order: valid melds, the beginnings of others, and what belongs nowhere yet.
+
+    The tiles of all three together are the rack. A part holds at least two tiles of a meld that
+    misses others; real okeys lie in the melds they complete, or among the singles.
+    """
+
+    melds: tuple[Meld, ...]
+    parts: tuple[tuple[Tile, ...], ...]
+    singles: tuple[Tile, ...]
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A meld in the making; None is a gap. ``end`` is a run's last number, 14 the 1 after 13."""
+
+    kind: MeldKind
+    places: list[Tile | None]
+    end: int = 0
+    natural: tuple[Tile, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.natural = tuple(tile for tile in self.places if tile is not None)
+
+    @property
+    def gaps(self) -> int:
+        return self.places.count(None)
+
+    def fill(self, okey: Tile) -> None:
+        self.places = [okey if tile is None else tile for tile in self.places]
+
+    def extend(self, okey: Tile) -> bool:
+        """Adds an okey at an end where the meld has room for one; says whether it had."""
+        if self.kind is MeldKind.GROUP:
+            if len(self.places) == len(Colour):
+                return False
+            self.places.append(okey)
+        elif self.end < LONGEST_RUN:
+            self.places.append(okey)
+            self.end += 1
+        elif len(self.places) < LONGEST_RUN:
+            self.places.insert(0, okey)
+        else:
+            return False
+        return True
+
+    def meld(self) -> Meld:
+        return Meld(self.kind, tuple(tile for tile in self.places if tile is not None))
+
+
+def arrange(tiles: Sequence[Tile], okey: Tile) -> Arrangement:
+    """The 14 or 15 ``tiles`` laid out by a plan of the least distance to a normal hand.
+
+    A winning hand is laid out in full; with a winning hand among 15 tiles one single is left, the
+    tile to finish with (an okey, if one can be spared). Raises ``WrongTileCount``, ``NotAnOkey``.
+    """
+    plan = best_plan(faces_of(tiles, okey, RACK_SIZES))
+    drafts = [*_groups(plan, okey), *_runs(plan, okey)]
+    okeys = tiles.count(okey)
+    complete, parts = [], []
+    for draft in sorted(drafts, key=lambda draft: draft.gaps):
+        if draft.gaps <= okeys:
+            okeys -= draft.gaps
+            draft.fill(okey)
+            complete.append(draft)
+        else:
+            parts.append(draft)
+    if not parts:
+        _add_spare_okeys(complete, okey, okeys)
+    melds = tuple(draft.meld() for draft in complete)
+    begun = tuple(part.natural for part in parts if len(part.natural) > 1)
+    placed = [tile for meld in melds for tile in meld.tiles]
+    singles = without(tiles, [*placed, *(tile for part in begun for tile in part)])
+    return Arrangement(melds, begun, singles)
+
+
+def _groups(plan: Plan, okey: Tile) -> Iterator[_Draft]:
+    for shift, choice in plan.groups:
+        for group in choice.groups:
+            places = [_held(colour, shift // NIBBLE, okey) for colour in group]
+            gaps = [None] * (SMALLEST_MELD - len(places))
+            yield _Draft(MeldKind.GROUP, [*places, *gaps])
+
+
+def _runs(plan: Plan, okey: Tile) -> Iterator[_Draft]:
+    grouped = sum(choice.kept for _shift, choice in plan.groups)
+    slots = HAND_TILES - sum(choice.slots for _shift, choice in plan.groups)
+    for colour, kept in enumerate(_kept_by_colour(plan.vectors, plan.kept - grouped, slots)):
+        for run in plan_runs(plan.vectors[colour], kept):
+            yield _Draft(MeldKind.RUN, _places(run, colour, okey), run.start + run.length)
+
+
+def _kept_by_colour(vectors: Vectors, kept: int, slots: int) -> tuple[int, ...]:
+    """How many tiles of each colour stay where ``kept`` do, in runs on at most ``slots`` places."""
+    tables = [slots_by_kept(vector) for vector in vectors]
+    return next(
+        split
+        for split in product(*(range(len(table)) for table in tables))
+        if sum(split) == kept
+        and sum(table[here] for table, here in zip(tables, split, strict=True)) <= slots
+    )
+
+
+def _places(run: Run, colour: int, okey: Tile) -> list[Tile | None]:
+    return [
+        _held(colour, place % HIGHEST_NUMBER, okey) if run.taken >> NIBBLE * place & 1 else None
+        for place in range(run.start, run.start + run.length)
+    ]
+
+
+def _held(colour: int, index: int, okey: Tile) -> Tile:
+    """The tile that has this face and is not wild: for the okey's own face a sahte okey (T6)."""
+    tile = tile_of(tuple(Colour)[colour], index + 1)
+    return Tile.S if tile == okey else tile
+
+
+def _add_spare_okeys(drafts: list[_Draft], okey: Tile, spare: int) -> None:
+    """Puts ``spare`` okeys where they fit, so that complete melds become a hand of 14 in all."""
+    spare = min(spare, HAND_TILES - sum(len(draft.places) for draft in drafts))
+    if spare >= SMALLEST_MELD:
+        drafts.append(_Draft(MeldKind.RUN, [okey] * spare))
+        return
+    while spare and any(draft.extend(okey) for draft in drafts):
+        spare -= 1
+    if spare == 2:
+        # Only groups of four: one of them gives a tile to a new meld.
+        drafts.append(_Draft(MeldKind.GROUP, [drafts[0].places.pop(), okey, okey]))
