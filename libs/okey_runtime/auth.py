@@ -1,0 +1,221 @@
+"""Signed tokens: making them, and telling from one who calls.
+
+A token is a JWT (EdDSA or RS256, whichever its key is for) with ``iss``, ``aud``, ``sub``, ``exp``,
+``iat`` and ``roles``; players' tokens also carry ``name``. Verified tokens are remembered by their
+hash until they expire.
+"""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Final, cast
+
+import joserfc.errors
+from joserfc import jws, jwt
+from joserfc.jwk import OKPKey, RSAKey
+
+from okey_runtime.access import RoleRefused, TokenMissing
+from okey_runtime.clock import Clock
+from okey_runtime.config import DEFAULT_AUDIENCE, DEV_ISSUER
+from okey_runtime.errors import Unauthenticated
+from okey_runtime.identity import SUBJECT_PATTERN, Identity, Role, current_identity
+from okey_runtime.keys import (
+    JwksFile,
+    KeyFileBroken,
+    VerifyingKey,
+    create_signing_key,
+    load_signing_key,
+    write_jwks,
+)
+
+__all__ = [
+    "DEFAULT_AUDIENCE",
+    "Identity",
+    "JwksFile",
+    "KeyFileBroken",
+    "Role",
+    "RoleRefused",
+    "TokenExpired",
+    "TokenInvalid",
+    "TokenMissing",
+    "TokenVerifier",
+    "bearer_token",
+    "create_signing_key",
+    "current_identity",
+    "load_signing_key",
+    "mint",
+    "write_jwks",
+]
+
+_MAX_TOKEN_CHARS: Final = 4_096
+_MAX_NAME_CHARS: Final = 64
+_BEARER: Final = "bearer "
+
+
+class TokenInvalid(Unauthenticated):
+    """The token is not one that a trusted issuer has made for this platform; the message never
+    quotes it.
+    """
+
+    reason = "TOKEN_INVALID"
+
+
+class TokenExpired(Unauthenticated):
+    """The token was good and has ended; fetch a new one."""
+
+    reason = "TOKEN_EXPIRED"
+
+
+class TokenVerifier:
+    """Turns tokens into identities; ``cache_size`` bounds how many of them are remembered."""
+
+    def __init__(
+        self,
+        keys: JwksFile,
+        *,
+        issuer: str,
+        clock: Clock,
+        audience: str = DEFAULT_AUDIENCE,
+        skew_ms: int = 30_000,
+        cache_size: int = 10_000,
+    ) -> None:
+        self._keys = keys
+        self._issuer = issuer
+        self._audience = audience
+        self._clock = clock
+        self._skew_ms = skew_ms
+        self._cache_size = cache_size
+        self._cache: OrderedDict[bytes, Identity] = OrderedDict()
+        self._cache_generation = keys.generation
+
+    def verify(self, token: str) -> Identity:
+        """The identity that the token proves.
+
+        Raises:
+            TokenInvalid: malformed, not signed by a trusted key, or for another issuer or audience.
+            TokenExpired: past its ``exp`` by more than the allowed skew.
+        """
+        self._keys.reload_if_changed()
+        if self._keys.generation != self._cache_generation:
+            self._cache.clear()
+            self._cache_generation = self._keys.generation
+        digest = hashlib.sha256(token.encode(errors="surrogateescape")).digest()
+        known = self._cache.get(digest)
+        if known is not None:
+            if self._clock.now_ms() >= known.expires_ms + self._skew_ms:
+                del self._cache[digest]
+                raise TokenExpired("the token has expired: fetch a new one")
+            self._cache.move_to_end(digest)
+            return known
+        identity = self._verify_anew(token)
+        self._cache[digest] = identity
+        if len(self._cache) > self._cache_size:
+            self._cache.popitem(last=False)
+        return identity
+
+    def _verify_anew(self, token: str) -> Identity:
+        if len(token) > _MAX_TOKEN_CHARS:
+            raise TokenInvalid(
+                f"a token has at most {_MAX_TOKEN_CHARS} characters, this one has {len(token)}"
+            )
+        try:
+            trusted = self._trusted_key(token)
+            claims = jwt.decode(token, trusted.key, algorithms=[trusted.algorithm]).claims
+            self._claims_rules().validate(claims)
+        except joserfc.errors.ExpiredTokenError as error:
+            raise TokenExpired("the token has expired: fetch a new one") from error
+        except (joserfc.errors.JoseError, ValueError, TypeError, KeyError) as error:
+            raise TokenInvalid(f"the token is not valid here ({type(error).__name__})") from error
+        return _identity(claims)
+
+    def _trusted_key(self, token: str) -> VerifyingKey:
+        header = jws.extract_compact(token.encode()).headers()
+        key_id = header.get("kid")
+        trusted = self._keys.find(key_id) if isinstance(key_id, str) else None
+        if trusted is None:
+            raise TokenInvalid("the token names no key ('kid') that this service trusts")
+        if header.get("alg") != trusted.algorithm:
+            raise TokenInvalid(
+                f"the token's 'alg' is not {trusted.algorithm}, the only one its key is for"
+            )
+        return trusted
+
+    def _claims_rules(self) -> jwt.JWTClaimsRegistry:
+        return jwt.JWTClaimsRegistry(
+            now=self._clock.now_ms() // 1000,
+            leeway=self._skew_ms // 1000,
+            iss={"essential": True, "value": self._issuer},
+            aud={"essential": True, "value": self._audience},
+            sub={"essential": True},
+            exp={"essential": True},
+            iat={"essential": True},
+        )
+
+
+def bearer_token(metadata: Iterable[tuple[str, str | bytes]]) -> str | None:
+    """The token in a call's ``authorization`` metadata, or None if there is none.
+
+    Raises:
+        TokenInvalid: the header does not read ``Bearer <token>``, or there are several.
+    """
+    values = [value for key, value in metadata if key == "authorization"]
+    if not values:
+        return None
+    value = values[0]
+    if len(values) > 1 or not isinstance(value, str) or not value.lower().startswith(_BEARER):
+        raise TokenInvalid("metadata 'authorization' must stand once and read 'Bearer <token>'")
+    return value[len(_BEARER) :].strip()
+
+
+def mint(
+    key: OKPKey | RSAKey,
+    *,
+    subject: str,
+    roles: Iterable[Role],
+    now_ms: int,
+    ttl_ms: int,
+    name: str = "",
+    issuer: str = DEV_ISSUER,
+    audience: str = DEFAULT_AUDIENCE,
+) -> str:
+    """A token for ``subject``, signed now and good for ``ttl_ms``.
+
+    Raises:
+        ValueError: the subject or name could not be verified later.
+    """
+    if not SUBJECT_PATTERN.fullmatch(subject):
+        raise ValueError(f"{subject!r} is no token subject: 1 to 64 of A-Z a-z 0-9 _ . : @ -")
+    if len(name) > _MAX_NAME_CHARS:
+        raise ValueError(
+            f"a display name has at most {_MAX_NAME_CHARS} characters, {name!r} has {len(name)}"
+        )
+    algorithm = "RS256" if isinstance(key, RSAKey) else "EdDSA"
+    claims: dict[str, object] = {
+        "iss": issuer,
+        "aud": audience,
+        "sub": subject,
+        "iat": now_ms // 1000,
+        "exp": (now_ms + ttl_ms) // 1000,
+        "roles": sorted(roles),
+    }
+    if name:
+        claims["name"] = name
+    return jwt.encode({"alg": algorithm, "kid": key.kid}, claims, key, algorithms=[algorithm])
+
+
+def _identity(claims: Mapping[str, object]) -> Identity:
+    subject, name, roles, expires = (claims.get(claim) for claim in ("sub", "name", "roles", "exp"))
+    if not isinstance(subject, str) or not SUBJECT_PATTERN.fullmatch(subject):
+        raise TokenInvalid("the token's 'sub' must be 1 to 64 of A-Z a-z 0-9 _ . : @ -")
+    if not isinstance(roles, list) or not all(isinstance(role, str) for role in roles):
+        raise TokenInvalid("the token's 'roles' must be a list of names")
+    if name is not None and not (isinstance(name, str) and len(name) <= _MAX_NAME_CHARS):
+        raise TokenInvalid(
+            f"the token's 'name' must be text of at most {_MAX_NAME_CHARS} characters"
+        )
+    if not isinstance(expires, int):
+        raise TokenInvalid("the token's 'exp' must be whole seconds since the epoch")
+    # A role that this version does not know yet grants nothing, and must not lock its holder out
+    # during a rollout.
+    known = frozenset(Role(role) for role in cast(list[str], roles) if role in set(Role))
+    return Identity(subject, known, name or "", expires * 1000)

@@ -1,0 +1,198 @@
+"""The one place where named errors become gRPC statuses, and statuses become errors again.
+
+Every refusal carries ``google.rpc.Status`` details: ``ErrorInfo`` with a stable reason, for
+malformed requests also ``BadRequest`` with the fields, for limits also ``RetryInfo``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol, runtime_checkable
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+from google.rpc import error_details_pb2, status_pb2
+from okey import errors as okey_errors
+from okey.errors import InvalidInput, OkeyError
+
+DOMAIN: Final = "okey"
+STATUS_DETAILS_KEY: Final = "grpc-status-details-bin"
+
+# Trailing metadata is limited to 8 KiB by most peers; a longer status would arrive as
+# RESOURCE_EXHAUSTED.
+_MAX_MESSAGE_CHARS: Final = 1_000
+_MAX_VIOLATIONS: Final = 8
+
+
+class Unauthenticated(OkeyError):
+    """The caller has not shown who it is; get a token and call again (UNAUTHENTICATED)."""
+
+    reason = "UNAUTHENTICATED"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldViolation:
+    """One field of a request that breaks a shape rule of the protos."""
+
+    field: str
+    description: str
+
+
+class InvalidField(InvalidInput):
+    """A request breaks shape rules of its proto; the message names each field and its value."""
+
+    reason = "INVALID_FIELD"
+
+    def __init__(self, violations: tuple[FieldViolation, ...]) -> None:
+        super().__init__(
+            "; ".join(f"{v.field}: {v.description}" for v in violations[:_MAX_VIOLATIONS])
+        )
+        self.violations = violations
+
+
+@runtime_checkable
+class WithMetadata(Protocol):
+    """An error that tells machines more than its reason, such as the address to call instead."""
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """What goes into ``ErrorInfo.metadata``."""
+        ...
+
+
+@runtime_checkable
+class WithRetryDelay(Protocol):
+    """An error that knows when another try makes sense."""
+
+    @property
+    def retry_after_ms(self) -> int:
+        """What goes into ``RetryInfo``."""
+        ...
+
+
+class RpcFailure(Exception):
+    """A call to another service that failed, with the reason that service gave ("" if it gave
+    none).
+    """
+
+    def __init__(
+        self, code: grpc.StatusCode, reason: str, message: str, metadata: Mapping[str, str]
+    ) -> None:
+        super().__init__(
+            f"{code.name} {reason}: {message}" if reason else f"{code.name}: {message}"
+        )
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.metadata = dict(metadata)
+
+
+_CODE_BY_CATEGORY: Final[tuple[tuple[type[OkeyError], grpc.StatusCode], ...]] = (
+    (Unauthenticated, grpc.StatusCode.UNAUTHENTICATED),
+    (okey_errors.InvalidInput, grpc.StatusCode.INVALID_ARGUMENT),
+    (okey_errors.Refused, grpc.StatusCode.FAILED_PRECONDITION),
+    (okey_errors.NotFound, grpc.StatusCode.NOT_FOUND),
+    (okey_errors.Forbidden, grpc.StatusCode.PERMISSION_DENIED),
+    (okey_errors.AlreadyExists, grpc.StatusCode.ALREADY_EXISTS),
+    (okey_errors.Exhausted, grpc.StatusCode.RESOURCE_EXHAUSTED),
+    (okey_errors.Unavailable, grpc.StatusCode.UNAVAILABLE),
+)
+
+# What another service's refusal may mean to our own caller. Missing here: UNAUTHENTICATED and
+# PERMISSION_DENIED, which would be about our own token, and INTERNAL and its like, which are ours
+# to explain.
+_PASSED_ON: Final = frozenset(
+    {
+        grpc.StatusCode.INVALID_ARGUMENT,
+        grpc.StatusCode.FAILED_PRECONDITION,
+        grpc.StatusCode.NOT_FOUND,
+        grpc.StatusCode.ALREADY_EXISTS,
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+    }
+)
+
+_CODE_BY_NUMBER: Final = {code.value[0]: code for code in grpc.StatusCode}
+
+
+def code_of(error: OkeyError) -> grpc.StatusCode:
+    """The gRPC status of a named error's category; INTERNAL for an error outside every category."""
+    for category, code in _CODE_BY_CATEGORY:
+        if isinstance(error, category):
+            return code
+    return grpc.StatusCode.INTERNAL
+
+
+def to_status(error: BaseException) -> status_pb2.Status | None:
+    """What the caller is told about an error, or None where it must not be told (then it is
+    INTERNAL with an id).
+    """
+    if isinstance(error, grpc.aio.AioRpcError):
+        error = from_rpc_error(error)
+    if isinstance(error, RpcFailure) and error.code in _PASSED_ON:
+        reason = error.reason or f"UPSTREAM_{error.code.name}"
+        # A status without our own details may hold addresses or library text: it is not passed on.
+        message = (
+            error.message
+            if error.reason
+            else "a service this one depends on did not answer; try again"
+        )
+        return _status(error.code, reason, message, error.metadata)
+    if not isinstance(error, OkeyError) or code_of(error) is grpc.StatusCode.INTERNAL:
+        return None
+    metadata = error.metadata if isinstance(error, WithMetadata) else {}
+    status = _status(code_of(error), error.reason, str(error), metadata)
+    if isinstance(error, InvalidField):
+        bad_request = error_details_pb2.BadRequest()
+        for violation in error.violations[:_MAX_VIOLATIONS]:
+            bad_request.field_violations.add(
+                field=violation.field, description=violation.description
+            )
+        status.details.add().Pack(bad_request)
+    if isinstance(error, WithRetryDelay):
+        delay = Duration()
+        delay.FromMilliseconds(error.retry_after_ms)
+        status.details.add().Pack(error_details_pb2.RetryInfo(retry_delay=delay))
+    return status
+
+
+def internal_status(error_id: str) -> status_pb2.Status:
+    """What a caller learns of an unexpected error: that there was one, and the id under which the
+    log tells it.
+    """
+    return _status(
+        grpc.StatusCode.INTERNAL,
+        "INTERNAL",
+        f"unexpected error {error_id}: report this id to the operators",
+        {"error_id": error_id},
+    )
+
+
+def status_code(status: status_pb2.Status) -> grpc.StatusCode:
+    """The gRPC code of a status message; UNKNOWN for a number that gRPC does not define."""
+    return _CODE_BY_NUMBER.get(status.code, grpc.StatusCode.UNKNOWN)
+
+
+def from_rpc_error(error: grpc.aio.AioRpcError) -> RpcFailure:
+    """The failure of a call, with reason and metadata from its ``ErrorInfo`` where the service sent
+    one.
+    """
+    reason, metadata = "", {}
+    for key, value in error.trailing_metadata() or ():
+        if key != STATUS_DETAILS_KEY or not isinstance(value, bytes):
+            continue
+        info = error_details_pb2.ErrorInfo()
+        for detail in status_pb2.Status.FromString(value).details:
+            if detail.Unpack(info) and info.domain == DOMAIN:
+                reason, metadata = info.reason, dict(info.metadata)
+    return RpcFailure(error.code(), reason, error.details() or "", metadata)
+
+
+def _status(
+    code: grpc.StatusCode, reason: str, message: str, metadata: Mapping[str, str]
+) -> status_pb2.Status:
+    status = status_pb2.Status(code=code.value[0], message=message[:_MAX_MESSAGE_CHARS])
+    status.details.add().Pack(
+        error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN, metadata=dict(metadata))
+    )
+    return status

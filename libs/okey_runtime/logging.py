@@ -1,0 +1,108 @@
+"""Structured logs: one JSON object a line (or text for a person), with the ids of what is being
+worked on.
+
+Request and response bodies, tokens and secrets never reach a line: a message that is passed in
+anyway is written as the name of its type. Lines go to stderr, also those of libraries that use the
+standard logging module.
+"""
+
+import logging
+import logging.config
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import orjson
+import structlog
+from google.protobuf.message import Message
+from pydantic import SecretBytes, SecretStr
+from structlog.stdlib import BoundLogger
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from okey_runtime.config import LogFormat
+
+_NEVER_LOGGED: Final = frozenset({"token", "authorization", "password", "secret", "seed"})
+_REDACTED: Final = "<redacted>"
+
+
+def get_logger(name: str) -> BoundLogger:
+    """The logger of a module; call it with ``__name__`` and log events as
+    ``log.info("table_opened", table_id=...)``.
+    """
+    logger: BoundLogger = structlog.stdlib.get_logger(name)
+    return logger
+
+
+def configure_logging(service: str, level: str = "INFO", form: LogFormat = LogFormat.JSON) -> None:
+    """Set up the process's logs; call once, before anything logs."""
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _with_service(service),
+        redact,
+    ]
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    formatter = structlog.stdlib.ProcessorFormatter(
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_ending(form)],
+        foreign_pre_chain=shared,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    # These two write SQL parameters and connection details at INFO and below.
+    for chatty in ("sqlalchemy", "asyncio"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+@contextmanager
+def log_context(**ids: str | int) -> Iterator[None]:
+    """Add ids (``table_id``, ``player_id``, ``match_id``, ``trace_id``) to every line of the
+    running task in the block.
+    """
+    with structlog.contextvars.bound_contextvars(**ids):
+        yield
+
+
+def redact(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    """Take out of a line what none may hold: messages, secrets, and whatever is called a token."""
+    for key, value in event.items():
+        if key in _NEVER_LOGGED or isinstance(value, SecretStr | SecretBytes):
+            event[key] = _REDACTED
+        elif isinstance(value, Message):
+            event[key] = f"<{value.DESCRIPTOR.full_name}>"
+    return event
+
+
+def _with_service(service: str) -> Processor:
+    def add(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+        event["service"] = service
+        return event
+
+    return add
+
+
+def _ending(form: LogFormat) -> list[Processor]:
+    if form is LogFormat.CONSOLE:
+        return [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+    return [
+        structlog.processors.format_exc_info,
+        structlog.processors.JSONRenderer(serializer=_json),
+    ]
+
+
+def _json(event: EventDict, **_: object) -> str:
+    return orjson.dumps(event, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()

@@ -1,0 +1,113 @@
+"""What Prometheus reads of every service: calls by method and code, their latency, and how late the
+event loop runs.
+"""
+
+import asyncio
+import threading
+from dataclasses import dataclass
+from typing import Final
+from wsgiref.simple_server import WSGIServer
+
+from prometheus_client import (
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    start_http_server,
+)
+
+from okey_runtime.clock import Clock
+
+LATENCY_BUCKETS_S: Final = (
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+)  # fmt: skip
+"""Buckets for anything a person waits for."""
+
+_LAG_PROBE_MS: Final = 500
+
+LOOP_LAG_S: Final = Gauge(
+    "okey_event_loop_lag_seconds", "How much later than asked the event loop last woke a sleeper."
+)
+
+
+class RpcMetrics:
+    """Counters and latencies of served calls; one instance a registry."""
+
+    def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
+        call = ("grpc_type", "grpc_service", "grpc_method")
+        self.started = Counter("grpc_server_started_total", "Calls begun.", call, registry=registry)
+        self.handled = Counter(
+            "grpc_server_handled_total",
+            "Calls ended, by code.",
+            (*call, "grpc_code"),
+            registry=registry,
+        )
+        self.seconds = Histogram(
+            "grpc_server_handling_seconds",
+            "How long unary calls take; a stream lasts as long as it is watched and is left out.",
+            call,
+            buckets=LATENCY_BUCKETS_S,
+            registry=registry,
+        )
+
+    def of_method(self, kind: str, method: str) -> "MethodMetrics":
+        """The children of one method (``/package.Service/Method``), looked up once."""
+        _, service, name = method.split("/")
+        labels = (kind, service, name)
+        return MethodMetrics(
+            labels,
+            self.started.labels(*labels),
+            self.seconds.labels(*labels) if kind == "unary" else None,
+            self.handled,
+            {},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MethodMetrics:
+    """The metrics of one method, with label lookups done beforehand."""
+
+    labels: tuple[str, str, str]
+    started: Counter
+    seconds: Histogram | None
+    handled: Counter
+    by_code: dict[str, Counter]
+
+    def ended(self, code: str, seconds: float) -> None:
+        """Count one call that ended with the code after so many seconds."""
+        counter = self.by_code.get(code)
+        if counter is None:
+            counter = self.by_code[code] = self.handled.labels(*self.labels, code)
+        counter.inc()
+        if self.seconds is not None:
+            self.seconds.observe(seconds)
+
+
+RPC_METRICS: Final = RpcMetrics()
+
+
+async def watch_loop_lag(clock: Clock, gauge: Gauge = LOOP_LAG_S) -> None:
+    """Measure for ever how late the loop wakes a sleeper; run it as a task."""
+    while True:
+        due_ms = clock.monotonic_ms() + _LAG_PROBE_MS
+        await clock.sleep_until_ms(due_ms)
+        gauge.set(max(0, clock.monotonic_ms() - due_ms) / 1000)
+
+
+class MetricsServer:
+    """``/metrics`` over HTTP on a port of its own, served by a thread so that a busy loop can still
+    be seen.
+    """
+
+    def __init__(self, host: str, port: int, registry: CollectorRegistry = REGISTRY) -> None:
+        server, thread = start_http_server(port, addr=host, registry=registry)
+        self._server: WSGIServer = server
+        self._thread: threading.Thread = thread
+        self.port: int = server.server_port
+
+    async def stop(self) -> None:
+        """Close the port."""
+        await asyncio.to_thread(self._server.shutdown)
+        self._server.server_close()
+        await asyncio.to_thread(self._thread.join)

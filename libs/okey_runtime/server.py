@@ -1,0 +1,257 @@
+"""A service's process from start to graceful end: gRPC server, health, reflection, metrics port,
+signals, drain.
+
+A service is an ``App``; ``serve(app)`` is the whole of its ``__main__``.
+"""
+
+import asyncio
+import json
+import signal
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+import grpc
+import uvloop
+from grpc_health.v1 import health, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from okey_runtime.access import INFRASTRUCTURE, AccessTable
+from okey_runtime.auth import JwksFile, TokenVerifier
+from okey_runtime.clock import Clock, SystemClock
+from okey_runtime.config import ServiceSettings
+from okey_runtime.files import write_atomically
+from okey_runtime.interceptors import CallInterceptor
+from okey_runtime.logging import configure_logging, get_logger
+from okey_runtime.metrics import MetricsServer, watch_loop_lag
+from okey_runtime.readiness import Readiness
+
+_log = get_logger(__name__)
+
+
+class JwksMissing(Exception):
+    """No JWKS file is configured, so nobody could be told from anybody; set OKEY_JWKS_FILE."""
+
+
+class App(Protocol):
+    """What a service brings; everything else about its process is the same for all."""
+
+    @property
+    def settings(self) -> ServiceSettings:
+        """The service's settings."""
+        ...
+
+    @property
+    def services(self) -> Sequence[str]:
+        """Full names of the gRPC services it serves, for health and reflection."""
+        ...
+
+    @property
+    def access(self) -> AccessTable:
+        """Who may call which of its methods."""
+        ...
+
+    async def start(self, host: "ServiceServer") -> None:
+        """Open stores, register servicers on ``host.grpc``, start background work with
+        ``host.spawn``.
+        """
+        ...
+
+    async def drain(self) -> None:
+        """Take no new work, hand over the rest, end streams; bounded by ``drain_timeout_ms``."""
+        ...
+
+    async def close(self) -> None:
+        """Release what ``start`` opened; called after the last call has ended, also if ``start``
+        failed.
+        """
+        ...
+
+
+class ServiceServer:
+    """A running service; ``async with ServiceServer(app) as server`` is how tests run one in
+    process.
+    """
+
+    def __init__(self, app: App, clock: Clock | None = None) -> None:
+        self.app: Final = app
+        self.settings: Final = app.settings
+        self.clock: Final[Clock] = clock or SystemClock()
+        self.readiness: Final = Readiness(app.services)
+        self.grpc: Final = grpc.aio.server(
+            interceptors=[
+                CallInterceptor(_verifier(self.settings, self.clock), app.access | INFRASTRUCTURE)
+            ],
+            options=server_options(self.settings),
+        )
+        self.address = ""
+        """host:port at which other services reach this one; known before ``App.start`` is called.
+        """
+        self.metrics_address = ""
+        self._health_server: grpc.aio.Server | None = None
+        self._metrics: MetricsServer | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._ending = asyncio.Event()
+        self._failure: BaseException | None = None
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self.start()
+        except BaseException:
+            await self.stop()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Bind the ports, start the app, serve, say ready and write the address file.
+
+        Raises:
+            RuntimeError: a port is taken.
+        """
+        settings = self.settings
+        port = self.grpc.add_insecure_port(f"{settings.listen_host}:{settings.listen_port}")
+        self.address = settings.advertise_address or f"{settings.listen_host}:{port}"
+        self._metrics = MetricsServer(settings.listen_host, settings.metrics_port)
+        self.metrics_address = f"{settings.listen_host}:{self._metrics.port}"
+        await self.readiness.announce()
+        health_pb2_grpc.add_HealthServicer_to_server(self.readiness.servicer, self.grpc)
+        reflection.enable_server_reflection(
+            [*self.app.services, health.SERVICE_NAME, reflection.SERVICE_NAME], self.grpc
+        )
+        if settings.health_port is not None:
+            await self._serve_health(settings.listen_host, settings.health_port)
+        self.spawn(watch_loop_lag(self.clock), "loop-lag")
+        await self.app.start(self)
+        await self.grpc.start()
+        await self.readiness.started()
+        if settings.address_file is not None:
+            self._write_addresses(settings.address_file)
+        _log.info("serving", address=self.address, metrics=self.metrics_address)
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Run background work for as long as the service lives; if it fails, the service ends with
+        an error.
+
+        It is cancelled after the drain, before ``App.close``.
+        """
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_task_done)
+        return task
+
+    def end(self) -> None:
+        """Ask the service to stop gracefully; ``wait`` returns."""
+        self._ending.set()
+
+    async def wait(self) -> None:
+        """Return when the service is asked to end.
+
+        Raises:
+            BaseException: what background work has failed with.
+        """
+        await self._ending.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    async def stop(self) -> None:
+        """Readiness off, drain, end calls in the grace, cancel background work, close the app."""
+        settings = self.settings
+        await self.readiness.stopping()
+        await asyncio.sleep(settings.drain_delay_ms / 1000)
+        try:
+            async with asyncio.timeout(settings.drain_timeout_ms / 1000):
+                await self.app.drain()
+        except TimeoutError:
+            _log.error("drain_timed_out", drain_timeout_ms=settings.drain_timeout_ms)
+        await self.grpc.stop(settings.stop_grace_ms / 1000)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.app.close()
+        if self._health_server is not None:
+            await self._health_server.stop(None)
+        if self._metrics is not None:
+            await self._metrics.stop()
+        _log.info("stopped", address=self.address)
+
+    def _on_task_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled() or task.exception() is None:
+            return
+        _log.error("background_work_failed", work=task.get_name(), exc_info=task.exception())
+        self._failure = self._failure or task.exception()
+        self._ending.set()
+
+    async def _serve_health(self, host: str, port: int) -> None:
+        server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+        health_pb2_grpc.add_HealthServicer_to_server(self.readiness.servicer, server)
+        server.add_insecure_port(f"{host}:{port}")
+        await server.start()
+        self._health_server = server
+
+    def _write_addresses(self, path: Path) -> None:
+        write_atomically(path, json.dumps({"grpc": self.address, "metrics": self.metrics_address}))
+
+
+def server_options(settings: ServiceSettings) -> list[tuple[str, int]]:
+    """The gRPC server options of every service."""
+    options = [
+        # Otherwise a second process on the same port would silently take half of the calls.
+        ("grpc.so_reuseport", 0),
+        ("grpc.enable_http_proxy", 0),
+        ("grpc.max_receive_message_length", settings.max_message_bytes),
+        ("grpc.keepalive_time_ms", 20_000),
+        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        # This is the name that works; the one with "recv" in it does nothing, and clients' pings
+        # end in GOAWAY.
+        ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+    ]
+    if settings.max_connection_age_ms is not None:
+        options.append(("grpc.max_connection_age_ms", settings.max_connection_age_ms))
+    return options
+
+
+def serve(app: App) -> None:
+    """Run the service until SIGTERM or SIGINT; the process ends with status 1 if it cannot start or
+    background work fails.
+    """
+    settings = app.settings
+    configure_logging(type(app).__module__, settings.log_level, settings.log_format)
+    uvloop.run(_serve(app))
+
+
+async def _serve(app: App) -> None:
+    server = ServiceServer(app)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, server.end)
+    try:
+        async with server:
+            await server.wait()
+    except Exception as error:
+        _log.critical("service_failed", exc_info=error)
+        raise SystemExit(1) from error
+
+
+def _verifier(settings: ServiceSettings, clock: Clock) -> TokenVerifier:
+    if settings.jwks_file is None:
+        raise JwksMissing(
+            "no key to check tokens with: set OKEY_JWKS_FILE to the issuer's JWKS file"
+        )
+    return TokenVerifier(
+        JwksFile(settings.jwks_file),
+        issuer=settings.token_issuer,
+        audience=settings.token_audience,
+        skew_ms=settings.token_skew_ms,
+        clock=clock,
+    )

@@ -1,0 +1,135 @@
+"""How a service shows who it is when it calls another: a token from a file that may be renewed at
+any time.
+"""
+
+# gRPC's call classes are generic to the type checker only.
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+import grpc
+
+from okey_runtime.files import FileStamp
+
+Metadata = tuple[tuple[str, str], ...]
+MetadataProvider = Callable[[], Metadata]
+"""Gives the metadata that goes with the next outgoing call."""
+
+AUTHORIZATION: Final = "authorization"
+
+_Request = TypeVar("_Request")
+_Response = TypeVar("_Response")
+_Details = grpc.aio.ClientCallDetails
+
+
+class ServiceTokenMissing(Exception):
+    """The file that should hold this service's own token is missing or empty."""
+
+
+class ServiceToken:
+    """This service's token, re-read when its file changes; calling it gives the ``authorization``
+    metadata.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp: FileStamp | None = None
+        self._metadata: Metadata = ()
+
+    def __call__(self) -> Metadata:
+        """The metadata for the next call.
+
+        Raises:
+            ServiceTokenMissing: there is no token to be read, nor was there one before.
+        """
+        stamp = FileStamp.of(self._path)
+        if stamp != self._stamp:
+            self._read()
+            self._stamp = stamp
+        return self._metadata
+
+    def _read(self) -> None:
+        try:
+            token = self._path.read_text().strip()
+        except OSError:
+            token = ""
+        if token:
+            self._metadata = fixed_token(token)()
+        elif not self._metadata:
+            raise ServiceTokenMissing(
+                f"{self._path} holds no token: OKEY_SERVICE_TOKEN_FILE must name one"
+            )
+
+
+def fixed_token(token: str) -> MetadataProvider:
+    """A provider for a token that does not change, such as a player's."""
+    metadata: Metadata = ((AUTHORIZATION, f"Bearer {token}"),)
+    return lambda: metadata
+
+
+def token_interceptors(token: MetadataProvider) -> Sequence[grpc.aio.ClientInterceptor]:
+    """Client interceptors that add the provider's metadata to calls of all four kinds."""
+    return [_UnaryUnary(token), _UnaryStream(token), _StreamUnary(token), _StreamStream(token)]
+
+
+class _WithToken:
+    def __init__(self, token: MetadataProvider) -> None:
+        self._token = token
+
+    def _add(self, details: _Details) -> _Details:
+        metadata = grpc.aio.Metadata(*(details.metadata or ()), *self._token())
+        return _Details(
+            details.method, details.timeout, metadata, details.credentials, details.wait_for_ready
+        )
+
+
+class _UnaryUnary(_WithToken, grpc.aio.UnaryUnaryClientInterceptor):
+    async def intercept_unary_unary(
+        self,
+        continuation: Callable[
+            [_Details, _Request], Awaitable[grpc.aio.UnaryUnaryCall[_Request, _Response]]
+        ],
+        client_call_details: _Details,
+        request: _Request,
+    ) -> grpc.aio.UnaryUnaryCall[_Request, _Response]:
+        return await continuation(self._add(client_call_details), request)
+
+
+class _UnaryStream(_WithToken, grpc.aio.UnaryStreamClientInterceptor):
+    async def intercept_unary_stream(
+        self,
+        continuation: Callable[
+            [_Details, _Request], Awaitable[grpc.aio.UnaryStreamCall[_Request, _Response]]
+        ],
+        client_call_details: _Details,
+        request: _Request,
+    ) -> grpc.aio.UnaryStreamCall[_Request, _Response]:
+        return await continuation(self._add(client_call_details), request)
+
+
+class _StreamUnary(_WithToken, grpc.aio.StreamUnaryClientInterceptor):
+    async def intercept_stream_unary(
+        self,
+        continuation: Callable[
+            [_Details, AsyncIterable[_Request] | Iterable[_Request]],
+            Awaitable[grpc.aio.StreamUnaryCall[_Request, _Response]],
+        ],
+        client_call_details: _Details,
+        request_iterator: AsyncIterable[_Request] | Iterable[_Request],
+    ) -> grpc.aio.StreamUnaryCall[_Request, _Response]:
+        return await continuation(self._add(client_call_details), request_iterator)
+
+
+class _StreamStream(_WithToken, grpc.aio.StreamStreamClientInterceptor):
+    async def intercept_stream_stream(
+        self,
+        continuation: Callable[
+            [_Details, AsyncIterable[_Request] | Iterable[_Request]],
+            Awaitable[grpc.aio.StreamStreamCall[_Request, _Response]],
+        ],
+        client_call_details: _Details,
+        request_iterator: AsyncIterable[_Request] | Iterable[_Request],
+    ) -> grpc.aio.StreamStreamCall[_Request, _Response]:
+        return await continuation(self._add(client_call_details), request_iterator)

@@ -1,0 +1,42 @@
+"""Requests checked against the shape rules that stand in the protos (protovalidate); the error
+names field and value.
+"""
+
+from typing import Final
+
+import protovalidate
+from google.protobuf.message import Message
+
+from okey_runtime.errors import FieldViolation, InvalidField
+
+_MAX_VALUE_CHARS: Final = 80
+
+_validator: Final = protovalidate.Validator()
+
+
+def check_message(message: Message) -> None:
+    """Return if the message keeps every shape rule of its proto.
+
+    Raises:
+        InvalidField: it breaks one or more; each violation names field, value and rule.
+    """
+    violations = _validator.collect_violations(message)
+    if violations:
+        raise InvalidField(tuple(map(_violation, violations)))
+
+
+def _violation(violation: protovalidate.Violation) -> FieldViolation:
+    proto = violation.proto
+    path = ""
+    for element in proto.field.elements if proto.field else ():
+        path += f".{element.field_name}" if path else element.field_name
+        if element.subscript is not None:
+            path += f"[{element.subscript.value}]"
+    return FieldViolation(path or "request", f"{_quoted(violation.field_value)} {proto.message}")
+
+
+def _quoted(value: object) -> str:
+    if isinstance(value, Message):
+        return "the message"
+    text = repr(value)
+    return text if len(text) <= _MAX_VALUE_CHARS else f"{text[:_MAX_VALUE_CHARS]}..."
