@@ -66,6 +66,7 @@ def postgres_engine(url: URL, connections: int) -> AsyncEngine:
         pool_size=connections,
         max_overflow=0,
         pool_timeout=_POOL_TIMEOUT_S,
+        hide_parameters=True,
         connect_args={
             "timeout": _CONNECT_TIMEOUT_S,
             # Also ends the wait for a server that is cut off and never answers.

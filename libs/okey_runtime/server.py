@@ -27,6 +27,8 @@ from okey_runtime.logging import configure_logging, get_logger
 from okey_runtime.metrics import MetricsServer, watch_loop_lag
 from okey_runtime.readiness import Readiness
 
+_MAX_PENDING_CALLS: Final = 20_000
+
 _log = get_logger(__name__)
 
 
@@ -212,6 +214,10 @@ def server_options(settings: ServiceSettings) -> list[tuple[str, int]]:
         ("grpc.keepalive_time_ms", 20_000),
         ("grpc.keepalive_timeout_ms", 10_000),
         ("grpc.keepalive_permit_without_calls", 1),
+        # By default a server cancels calls at random once 1,000 wait to be picked up, which a crowd
+        # that reconnects at the same moment reaches at once.
+        ("grpc.server.max_pending_requests", _MAX_PENDING_CALLS),
+        ("grpc.server.max_pending_requests_hard_limit", _MAX_PENDING_CALLS),
         # This is the name that works; the one with "recv" in it does nothing, and clients' pings
         # end in GOAWAY.
         ("grpc.http2.min_ping_interval_without_data_ms", 5_000),

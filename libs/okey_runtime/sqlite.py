@@ -29,7 +29,6 @@ _AWAY_CODES: Final = frozenset(
     {
         sqlite3.SQLITE_BUSY,
         sqlite3.SQLITE_LOCKED,
-        sqlite3.SQLITE_READONLY,
         sqlite3.SQLITE_IOERR,
         sqlite3.SQLITE_FULL,
         sqlite3.SQLITE_CANTOPEN,
@@ -78,6 +77,7 @@ def sqlite_engine(url: URL, begin: str, connections: int) -> Engine:
         poolclass=QueuePool,
         pool_size=connections,
         max_overflow=0,
+        hide_parameters=True,
         connect_args={"check_same_thread": False, "timeout": _BUSY_TIMEOUT_MS / 1000},
     )
     is_writer = begin == "BEGIN IMMEDIATE"
