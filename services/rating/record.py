@@ -1,0 +1,171 @@
+"""What the engine reports, and what rating made of it."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from okey.errors import AlreadyExists, Refused
+from okey.rating import (
+    CanakWon,
+    ChangeKind,
+    ContradictoryMatch,
+    KlasikWon,
+    Ladder,
+    Outcome,
+    Sink,
+)
+from okey.rules.variant import Mode, Variant
+
+
+class MatchRecordedDifferently(AlreadyExists):
+    """The match was recorded with another content; the first one stands."""
+
+    reason = "MATCH_RECORDED_DIFFERENTLY"
+
+
+class ForfeitRecordedDifferently(AlreadyExists):
+    """The player's forfeit of this match was recorded for another seat or variant."""
+
+    reason = "FORFEIT_RECORDED_DIFFERENTLY"
+
+
+class ForfeitContradicted(Refused):
+    """A match and a forfeit of it disagree on who gave up."""
+
+    reason = "FORFEIT_CONTRADICTED"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSeat:
+    """A person at the start of a match; a house seat is None instead."""
+
+    player_id: str
+    has_given_up: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchRecord:
+    """A match that has ended, as the engine tells it.
+
+    Raises ``ContradictoryMatch`` for a player on two seats, or for no people at all.
+    """
+
+    table_id: str
+    match_id: str
+    variant: Variant
+    mode: Mode
+    seats: tuple[RecordedSeat | None, ...]
+    outcome: Outcome
+    ended_ms: int
+
+    def __post_init__(self) -> None:
+        people = self.people()
+        if len(set(people)) != len(people):
+            raise ContradictoryMatch(f"players {people}: one sits on two seats of {self.match_id}")
+        if not people:
+            raise ContradictoryMatch(
+                f"match {self.match_id} has no people: there is nobody to rate"
+            )
+
+    def people(self) -> list[str]:
+        """The players at the start, in seat order."""
+        return [seat.player_id for seat in self.seats if seat is not None]
+
+    def quitters(self) -> dict[str, int]:
+        """Who gave up, with the seat."""
+        return {
+            owner.player_id: seat
+            for seat, owner in enumerate(self.seats)
+            if owner is not None and owner.has_given_up
+        }
+
+    def content(self) -> str:
+        """All of it as canonical JSON, the same for the same match."""
+        outcome: dict[str, object] = {"kind": type(self.outcome).__name__}
+        if isinstance(self.outcome, CanakWon | KlasikWon):
+            outcome["winner_seat"] = self.outcome.winner_seat
+        if isinstance(self.outcome, KlasikWon):
+            outcome["remaining_points"] = self.outcome.remaining_points
+        seats = [seat and [seat.player_id, seat.has_given_up] for seat in self.seats]
+        return _canonical(
+            {
+                "table_id": self.table_id,
+                "match_id": self.match_id,
+                "variant": self.variant.name,
+                "mode": self.mode.name,
+                "seats": seats,
+                "outcome": outcome,
+                "ended_ms": self.ended_ms,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForfeitRecord:
+    """A player who gave up a seat during a match."""
+
+    match_id: str
+    variant: Variant
+    seat: int
+    player_id: str
+    forfeited_ms: int
+
+    def content(self) -> str:
+        """What makes it this forfeit, as canonical JSON.
+
+        The time is left out: a match that names a quitter before the forfeit was reported knows
+        another one.
+        """
+        return _canonical(
+            {
+                "match_id": self.match_id,
+                "variant": self.variant.name,
+                "seat": self.seat,
+                "player_id": self.player_id,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingChanged:
+    """One change of one player's rating on one ladder; ``rated_matches`` counts it."""
+
+    player_id: str
+    ladder: Ladder
+    kind: ChangeKind
+    match_id: str
+    rating_before_milli: int
+    delta_milli: int
+    rated_matches: int
+    occurred_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class SinkAmount:
+    """Milli-points that a sink took from a ladder's players, negative if it gave."""
+
+    ladder: Ladder
+    sink: Sink
+    amount_milli: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a match or a forfeit changed."""
+
+    changes: tuple[RatingChanged, ...]
+    sinks: tuple[SinkAmount, ...]
+
+
+def ladders_of(variant: Variant) -> tuple[Ladder, Ladder]:
+    """The two ladders on which a match of the variant counts."""
+    return (Ladder.CANAK if variant is Variant.CANAK else Ladder.KLASIK), Ladder.OVERALL
+
+
+def content_hash(content: str) -> str:
+    """SHA-256 of a record's content, in hex."""
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _canonical(content: dict[str, object]) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

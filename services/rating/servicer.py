@@ -1,0 +1,128 @@
+"""RatingService: requests to words, words to answers; the rules stand in ``okey.rating``."""
+
+from typing import Any, Final
+
+import grpc
+from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
+from okey.rating import Ladder
+from okey.rules.rule_set import RuleSet
+from okey_runtime.access import AccessTable
+from okey_runtime.identity import Role
+
+from services.rating import wire
+from services.rating.ranking import Place, Section
+from services.rating.store import RatingStore
+
+SERVICE: Final = "okey.api.rating.v1.RatingService"
+
+_READERS: Final = frozenset({Role.PLAYER, Role.LOBBY, Role.OPERATOR, Role.INTEGRATOR})
+
+ACCESS: Final = AccessTable.of(
+    SERVICE,
+    {
+        "RecordMatch": {Role.ENGINE},
+        "RecordForfeit": {Role.ENGINE},
+        "GetRating": _READERS,
+        "GetRatings": _READERS,
+        "ListHistory": _READERS,
+        "ListLeaderboard": _READERS,
+        "GetRank": _READERS,
+        "ListSinks": {Role.OPERATOR},
+    },
+)
+
+_DEFAULT_PAGE_SIZE: Final = 50
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
+    """Serves one store; requests were checked for shape and role before they come here."""
+
+    def __init__(self, store: RatingStore, rules: RuleSet) -> None:
+        self._store = store
+        self._rules = rules
+
+    async def RecordMatch(
+        self, request: rating_pb2.RecordMatchRequest, context: Context
+    ) -> rating_pb2.RecordMatchResponse:
+        """R1..R5 at a match's end."""
+        recorded = await self._store.record_match(wire.match_from(request))
+        return rating_pb2.RecordMatchResponse(
+            changes=wire.changes_to(recorded.changes), sinks=map(wire.sink_to, recorded.sinks)
+        )
+
+    async def RecordForfeit(
+        self, request: rating_pb2.RecordForfeitRequest, context: Context
+    ) -> rating_pb2.RecordForfeitResponse:
+        """R5 at once."""
+        recorded = await self._store.record_forfeit(wire.forfeit_from(request))
+        return rating_pb2.RecordForfeitResponse(
+            changes=wire.changes_to(recorded.changes), sinks=map(wire.sink_to, recorded.sinks)
+        )
+
+    async def GetRating(
+        self, request: rating_pb2.GetRatingRequest, context: Context
+    ) -> rating_pb2.GetRatingResponse:
+        """One player on every ladder."""
+        standings = await self._store.ratings_of(request.player_id)
+        return rating_pb2.GetRatingResponse(
+            ratings=[
+                wire.rating_to(request.player_id, ladder, standing, self._rules)
+                for ladder, standing in standings.items()
+            ]
+        )
+
+    async def GetRatings(
+        self, request: rating_pb2.GetRatingsRequest, context: Context
+    ) -> rating_pb2.GetRatingsResponse:
+        """Many players on one ladder."""
+        ladder = Ladder(request.ladder)
+        standings = await self._store.ratings_on(ladder, request.player_ids)
+        return rating_pb2.GetRatingsResponse(
+            ratings=[
+                wire.rating_to(player_id, ladder, standing, self._rules)
+                for player_id, standing in zip(request.player_ids, standings, strict=True)
+            ]
+        )
+
+    async def ListHistory(
+        self, request: rating_pb2.ListHistoryRequest, context: Context
+    ) -> rating_pb2.ListHistoryResponse:
+        """A page of changes."""
+        page = await self._store.history_of(
+            Ladder(request.ladder),
+            request.player_id,
+            wire.history_token_from(request.page_token),
+            request.page_size or _DEFAULT_PAGE_SIZE,
+        )
+        return wire.history_to(page)
+
+    async def ListLeaderboard(
+        self, request: rating_pb2.ListLeaderboardRequest, context: Context
+    ) -> rating_pb2.ListLeaderboardResponse:
+        """A page of the board, from a place or around a player."""
+        ladder = Ladder(request.ladder)
+        size = request.page_size or _DEFAULT_PAGE_SIZE
+        if request.HasField("around_player_id"):
+            page = await self._store.page_around(ladder, request.around_player_id, size)
+        else:
+            section = Section(request.section or Section.ESTABLISHED)
+            start = Place.of_token(request.page_token) if request.page_token else None
+            page = await self._store.page(ladder, section, start, size)
+        return wire.board_to(page, ladder, self._rules)
+
+    async def GetRank(
+        self, request: rating_pb2.GetRankRequest, context: Context
+    ) -> rating_pb2.GetRankResponse:
+        """A player's place."""
+        ladder = Ladder(request.ladder)
+        rank = await self._store.rank(ladder, request.player_id)
+        return wire.rank_to(rank, ladder, self._rules)
+
+    async def ListSinks(
+        self, request: rating_pb2.ListSinksRequest, context: Context
+    ) -> rating_pb2.ListSinksResponse:
+        """What did not sum to zero."""
+        totals = await self._store.sink_totals()
+        return rating_pb2.ListSinksResponse(totals=map(wire.sink_to, totals))
