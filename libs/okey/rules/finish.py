@@ -1,7 +1,7 @@
 """What a finish is worth, or why it is none (H7, H8, H9, H12, H13)."""
 
 from collections.abc import Sequence
-from enum import Enum
+from enum import IntEnum
 
 from okey.errors import Refused
 from okey.rules.distance import distance_to_cift, distance_to_normal
@@ -10,13 +10,16 @@ from okey.rules.hand import Form, classify
 from okey.rules.tile import Tile, without
 
 
-class FinishKind(Enum):
-    """How a round was won: with or without an okey laid, with or without an announced çift."""
+class FinishKind(IntEnum):
+    """How a round was won: with or without an okey laid, with or without an announced çift.
 
-    NORMAL = "normal"
-    OKEY = "okey"
-    CIFT = "cift"
-    CIFT_OKEY = "cift_okey"
+    The numbers are those of ``okey.api.common.v1.FinishKind``.
+    """
+
+    NORMAL = 1
+    OKEY = 2
+    CIFT = 3
+    CIFT_OKEY = 4
 
 
 class MustHoldFifteen(Refused):

@@ -1,6 +1,7 @@
 """What kinds of table there are: variant, mode and the level of the house's bots (Ç0, K1, O1, O2, W4)."""
 
 from enum import IntEnum
+from typing import Final
 
 
 class Variant(IntEnum):
@@ -29,3 +30,7 @@ class BotLevel(IntEnum):
 def partner_of(seat: int) -> int:
     """The seat opposite at a table of four: 0+2 and 1+3 are partners (O2)."""
     return (seat + 2) % 4
+
+
+HOUSE_SEAT_LEVEL: Final = BotLevel.NORMAL
+"""W4: how well stand-ins, given-up seats and fill-in bots play."""

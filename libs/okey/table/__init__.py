@@ -1,1 +1,3 @@
-"""A table as a pure state machine: ``decide`` a command, ``evolve`` by its events, ``view`` what one may see."""
+"""A table as a pure state machine: ``decide`` a command, ``evolve`` by its events, ``view`` what
+one may see.
+"""

@@ -1,6 +1,7 @@
 """Commands: what players, the lobby, the wallet's answers, timers and operators ask of a table.
 
-Time and seeds come in with the :class:`Context`, so that deciding is a function of its arguments alone.
+Time and seeds come in with the :class:`Context`, so that deciding is a function of its arguments
+alone.
 """
 
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ class TimerKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """One running clock: due at ``deadline_ms``; ``seat`` is -1 where the clock is the table's own."""
+    """One running clock, due at ``deadline_ms``; ``seat`` is -1 where it is the table's own."""
 
     kind: TimerKind
     deadline_ms: int
@@ -54,13 +55,15 @@ def seal(seed: bytes) -> SealedSeed:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the world adds to a command: the time it arrived, and a seed for the round after this one."""
+    """What the world adds to a command: the time it arrived, and a seed for the round after this
+    one.
+    """
 
     now_ms: int
     fresh: SealedSeed
 
 
-# Moves of a turn --------------------------------------------------------------------------------------------
+# Moves of a turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,7 @@ class NeutralMove:
     turn: int
 
 
-# Sitting down, leaving, coming back ---------------------------------------------------------------------------
+# Sitting down, leaving, coming back
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,7 @@ class ReturnToSeat:
     player: str
 
 
-# The wallet's answers, clocks, operators ----------------------------------------------------------------------
+# The wallet's answers, clocks, operators
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +243,7 @@ class VoidMatch:
 
 @dataclass(frozen=True, slots=True)
 class TakeOver:
-    """An engine takes the table after ``last_renewal_ms``, the last moment its old owner was alive."""
+    """An engine takes the table; its old owner was last alive at ``last_renewal_ms``."""
 
     engine: str
     last_renewal_ms: int

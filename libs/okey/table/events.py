@@ -1,69 +1,23 @@
 """Events: what happened at a table, past tense, frozen, enough to rebuild its state exactly.
 
-They hold hidden tiles and seeds. Nothing outside the engine sees them but through ``okey.table.public``.
+They hold hidden tiles and seeds: only ``okey.table.public`` shows them outside the engine.
 """
 
 from dataclasses import dataclass
-from enum import IntEnum
 
 from okey.rules.finish import FinishKind
 from okey.rules.tile import Tile
 from okey.rules.variant import BotLevel
 from okey.table.commands import DrawSource, SealedSeed, Timer
 from okey.table.config import TableConfig
-
-
-class VacateReason(IntEnum):
-    """Why a seat became free."""
-
-    LEFT = 1
-    SILENT = 2  # no answer in the Nachspiel (Ç9)
-    IDLE = 3  # the table closed for idling (W1)
-    START_DECLINED = 4  # the wallet found the hold void
-
-
-class ForfeitReason(IntEnum):
-    """How a seat was given up."""
-
-    GAVE_UP = 1  # M9
-    ABANDONED = 2  # U9: 90 s without coming back
-
-
-class RoundResult(IntEnum):
-    """How a round ended."""
-
-    WON = 1
-    STOCK_EMPTY = 2  # U11
-    NO_STOCK_DRAWS = 3  # U14
-    CUT_SHORT = 4  # the match ended in the middle of it (K4, M8)
-    VOIDED = 5  # M10
-
-
-class OutcomeKind(IntEnum):
-    """How a match ended."""
-
-    CANAK_WIN = 1
-    CANAK_DRAW = 2
-    KLASIK_WIN = 3
-    KLASIK_DRAW = 4  # K10
-    HOUSE_WIN = 5  # M8
-
-
-class CloseReason(IntEnum):
-    """Why a table closed."""
-
-    MATCH_OVER = 1  # K11
-    KASA_WON = 2  # Ç10
-    NO_PEOPLE = 3  # Ç10
-    IDLE = 4  # W1
-    VOIDED = 5  # M10
-
-
-class VoidReason(IntEnum):
-    """Why a match was voided."""
-
-    LEFT_BEFORE_DEAL = 1  # W2
-    OPERATOR = 2  # M10
+from okey.table.reasons import (
+    CloseReason,
+    ForfeitReason,
+    OutcomeKind,
+    RoundResult,
+    VacateReason,
+    VoidReason,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +72,11 @@ class SeatVacated:
 
 @dataclass(frozen=True, slots=True)
 class HouseSeated:
-    """The house put a bot on the seat (O1, W5)."""
+    """The house put a bot on the seat: for good in solo (O1), else for one match (W5)."""
 
     seat: int
     level: BotLevel
+    is_fill: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +124,9 @@ class MatchStartDeclined:
 
 @dataclass(frozen=True, slots=True)
 class MatchStarted:
-    """The stakes are in pot and kasa; ``players`` by seat, empty for a house seat; amounts in chips."""
+    """The stakes are in pot and kasa; ``players`` by seat, empty for a house seat; amounts in
+    chips.
+    """
 
     match_id: str
     match_no: int
@@ -243,7 +200,9 @@ class GostergeShown:
 
 @dataclass(frozen=True, slots=True)
 class PointsTaken:
-    """Every other seat lost ``points_each`` to ``seat``; ``points`` is what everyone has now (K2, K3)."""
+    """Every other seat lost ``points_each`` to ``seat``; ``points`` is what everyone has now (K2,
+    K3).
+    """
 
     seat: int
     points_each: int
@@ -277,7 +236,9 @@ class PlayerReturned:
 
 @dataclass(frozen=True, slots=True)
 class SeatForfeited:
-    """The seat was given up and is a house seat now (M9, U9); ``turn_deadline_ms`` 0 unless it is its turn."""
+    """The seat was given up and is a house seat now (M9, U9); ``turn_deadline_ms`` 0 unless it is
+    its turn.
+    """
 
     match_id: str
     seat: int
@@ -291,8 +252,8 @@ class SeatForfeited:
 class RoundEnded:
     """The round is over: its seed is published, the next one is sealed (T9).
 
-    ``seat``, ``finish`` and ``laid`` count only when ``result`` is WON (else -1 and None); ``racks`` are what
-    everyone held at the end, the winner's 14 without the laid tile.
+    ``seat``, ``finish`` and ``laid`` count only when ``result`` is WON (else -1 and None);
+    ``racks`` are what everyone held at the end, the winner's 14 without the laid tile.
     """
 
     round_no: int
@@ -323,9 +284,10 @@ class PauseStarted:
 class MatchEnded:
     """The match is over; the wallet settles and the ratings change by it.
 
-    ``winner`` is a seat or -1; ``finish`` only in Çanak; ``contending`` only in a drawn Klasik match (K10);
-    ``players`` as at the start, ``gave_up`` by seat; ``points`` by seat in Klasik; ``is_tie_break`` when a
-    tie-break decided among ``contending``; ``kasa`` is what the kasa holds after it.
+    ``winner`` is a seat or -1; ``finish`` only in Çanak; ``contending`` only in a drawn Klasik
+    match (K10); ``players`` as at the start, ``gave_up`` by seat; ``points`` by seat in Klasik;
+    ``is_tie_break`` when a tie-break decided among ``contending``; ``kasa`` is what the kasa holds
+    after it.
     """
 
     match_id: str

@@ -1,7 +1,8 @@
 """What one may see of an event: hidden tiles, nonces and seeds never pass (T9, H8).
 
-Most events are public as they are; the ones that hold something hidden have a public twin here. Every event type
-is listed, so that a new one is refused until somebody has decided who may see what of it.
+Most events are public as they are; the ones that hold something hidden have a public twin here.
+Every event type is listed, so that a new one is refused until somebody has decided who may see what
+of it.
 """
 
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from okey.rules.tile import Tile, okey_of
 from okey.table import events as e
 from okey.table.commands import DrawSource
 from okey.table.config import TableConfig
+from okey.table.reasons import RoundResult, VoidReason
 from okey.table.view import SPECTATOR
 
 REVEALED: Final = -2
@@ -47,7 +49,9 @@ class PublicNonceAdded:
 
 @dataclass(frozen=True, slots=True)
 class PublicRoundDealt:
-    """The deal: the viewer's own rack only, the others' empty; ``stock`` empty until the round is over."""
+    """The deal: the viewer's own rack only, the others' empty; ``stock`` empty until the round is
+    over.
+    """
 
     round_no: int
     playing: tuple[int, ...]
@@ -76,7 +80,7 @@ class PublicRoundEnded:
     """The round is over: ``revealed`` is its seed, ``commitment`` that of the next round (T9)."""
 
     round_no: int
-    result: e.RoundResult
+    result: RoundResult
     seat: int
     finish: FinishKind | None
     laid: Tile | None
@@ -90,7 +94,7 @@ class PublicMatchVoided:
     """Every stake goes back; ``revealed`` is the seed that is never used again (M10, T9)."""
 
     match_id: str
-    reason: e.VoidReason
+    reason: VoidReason
     revealed: bytes
     commitment: bytes
     kasa: int

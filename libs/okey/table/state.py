@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import IntEnum
 
+from okey.money.match import MatchMoney
 from okey.rules.tile import Tile
 from okey.rules.variant import BotLevel
 from okey.table.commands import SealedSeed, Timer, TimerKind
@@ -33,9 +34,11 @@ class SeatStatus(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """One place at the table. ``house`` is the level of the AI that owns it, None while nobody or a person does.
+    """One place at the table. ``house`` is the level of the AI that owns it, None while nobody or a
+    person does.
 
-    ``away_deadline_ms`` is not 0 while a stand-in minds the seat (U7); ``gave_up`` counts for the running match.
+    ``away_deadline_ms`` is not 0 while a stand-in minds the seat (U7); ``gave_up`` counts for the
+    running match.
     """
 
     status: SeatStatus = SeatStatus.FREE
@@ -61,12 +64,16 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The running match. ``points`` by seat (Klasik), ``contenders`` not empty in a tie-break (K6)."""
+    """The running match, from its committed start until the wallet has settled it.
+
+    ``players`` as at the start, empty for a house seat; ``points`` by seat, empty in Çanak;
+    ``contenders`` are the seats of a tie-break, else empty (K6).
+    """
 
     match_id: str
     players: tuple[str, ...]
     points: tuple[int, ...]
-    pot: int
+    money: MatchMoney
     round_no: int = 0
     drawn_in_a_row: int = 0
     contenders: tuple[int, ...] = ()
@@ -74,7 +81,9 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """What one seat did in this round: ``announced_at`` is the own turn of a standing announcement, else 0."""
+    """What one seat did in this round: ``announced_at`` is the own turn of a standing announcement,
+    else 0.
+    """
 
     rack: tuple[Tile, ...] = ()
     pile: tuple[Tile, ...] = ()
@@ -108,6 +117,7 @@ class Round:
     stock: tuple[Tile, ...]
     hands: tuple[Hand, ...]
     seed: bytes
+    commitment: bytes
     nonces: tuple[bytes, ...]
     turn: Turn | None = None
     stockless_turns: int = 0
@@ -125,8 +135,8 @@ class Round:
 class TableState:
     """Everything about one table.
 
-    ``sealed`` is the seed of the coming round (while a round is played: of the one after it is not yet known,
-    so it is None). ``last_dealer`` is -1 before the first deal (T8).
+    ``sealed`` is the seed of the coming round (while a round is played: of the one after it is not
+    yet known, so it is None). ``last_dealer`` is -1 before the first deal (T8).
     """
 
     config: TableConfig
@@ -195,5 +205,3 @@ def running_timers(state: TableState) -> tuple[Timer, ...]:
         if seat.away_deadline_ms:
             timers.append(Timer(TimerKind.AWAY, seat.away_deadline_ms, index))
     return tuple(timers)
-
-

@@ -1,18 +1,28 @@
-"""What one may see of a table: a seat sees its own rack, a spectator none, nobody the stock or a seed.
+"""What one may see of a table: a seat sees its own rack, a spectator none, nobody the stock or a
+seed.
 
-Everything here is built from named fields, one by one, so that a new hidden field stays hidden by default.
+Everything here is built from named fields, one by one, so that a new hidden field stays hidden by
+default.
 """
 
 from dataclasses import dataclass
 from enum import IntEnum
 
-from okey.money.projection import forfeit_price
+from okey.money.match import forfeit_price
 from okey.rules.tile import Tile
 from okey.rules.variant import BotLevel
 from okey.table.commands import Timer
 from okey.table.config import TableConfig
 from okey.table.legal import LegalAction, legal_actions
-from okey.table.state import Phase, Round, SeatStatus, TableState, running_timers
+from okey.table.state import (
+    Hand,
+    Phase,
+    Round,
+    SeatStatus,
+    TableState,
+    Turn,
+    running_timers,
+)
 
 SPECTATOR = -1
 
@@ -59,8 +69,8 @@ class TurnView:
 class RoundView:
     """The running round; ``rack`` is the viewer's own, empty for spectators.
 
-    ``okey`` is the okey's face (T4). ``takeable`` is the discard that the seat to move may draw. ``own_turns`` and
-    ``drawn`` (the tile drawn in this turn) speak of the viewer's own seat.
+    ``okey`` is the okey's face (T4). ``takeable`` is the discard that the seat to move may draw.
+    ``own_turns`` and ``drawn`` (the tile drawn in this turn) speak of the viewer's own seat.
     """
 
     round_no: int
@@ -82,8 +92,8 @@ class RoundView:
 class TableView:
     """A table as ``viewer`` (a seat, or SPECTATOR) sees it; amounts in chips.
 
-    ``forfeit_price`` is what giving up would cost now, beside 20 rating points (M9), 0 when there is no match.
-    ``commitment`` binds the server to the seed of the running or coming round (T9).
+    ``forfeit_price`` is what giving up would cost now, beside 20 rating points (M9), 0 when there
+    is no match. ``commitment`` binds the server to the seed of the running or coming round (T9).
     """
 
     config: TableConfig
@@ -99,3 +109,94 @@ class TableView:
     timers: tuple[Timer, ...]
     legal_actions: tuple[LegalAction, ...]
     forfeit_price: int
+
+
+def view(state: TableState, viewer: int) -> TableView:
+    """The table as ``viewer`` sees it: a seat number, or SPECTATOR."""
+    config = state.config
+    running = state.round
+    has_match = state.match is not None and state.phase in (Phase.PLAYING, Phase.PAUSE)
+    return TableView(
+        config=config,
+        viewer=viewer,
+        phase=state.phase,
+        match_id=state.match_id,
+        match_no=state.match_no,
+        kasa=state.kasa,
+        pot=state.match.money.pot if state.match is not None else 0,
+        commitment=_commitment(state),
+        seats=tuple(_seat_view(state, seat) for seat in range(config.seat_count)),
+        round=_round_view(state, running, viewer) if running is not None else None,
+        timers=running_timers(state),
+        legal_actions=legal_actions(state, viewer),
+        forfeit_price=forfeit_price(config.stake, config.rules) if has_match else 0,
+    )
+
+
+def _commitment(state: TableState) -> bytes:
+    if state.round is not None:
+        return state.round.commitment
+    return state.sealed.commitment if state.sealed is not None else b""
+
+
+def _control(state: TableState, seat: int) -> Control:
+    own = state.seats[seat]
+    if own.house is not None:
+        return Control.HOUSE
+    if own.away_deadline_ms:
+        return Control.STAND_IN
+    return Control.PERSON if own.is_person else Control.NOBODY
+
+
+def _seat_view(state: TableState, seat: int) -> SeatView:
+    own = state.seats[seat]
+    hand = state.round.hands[seat] if state.round is not None else None
+    points = state.match.points if state.match is not None else ()
+    return SeatView(
+        seat=seat,
+        status=own.status,
+        control=_control(state, seat),
+        player=own.player,
+        bot_level=own.house,
+        away_deadline_ms=own.away_deadline_ms,
+        gave_up=own.gave_up,
+        points=points[seat] if points else 0,
+        rack_count=len(hand.rack) if hand else 0,
+        pile=hand.pile if hand else (),
+        has_announced_cift=hand is not None and hand.announced_at > 0,
+        has_shown_gosterge=hand is not None and hand.has_shown_gosterge,
+        has_nonce=own.nonce != b"",
+    )
+
+
+def _round_view(state: TableState, running: Round, viewer: int) -> RoundView:
+    own = running.hands[viewer] if viewer >= 0 else Hand()
+    turn = running.turn
+    is_own_turn = turn is not None and turn.seat == viewer
+    return RoundView(
+        round_no=running.round_no,
+        playing=running.playing,
+        dealer=running.dealer,
+        starter=running.starter,
+        gosterge=running.gosterge,
+        okey=running.okey,
+        stock_count=len(running.stock),
+        turn=_turn_view(turn) if turn is not None else None,
+        takeable=_takeable(running),
+        is_tie_break=bool(state.match and state.match.contenders),
+        rack=own.rack,
+        drawn=turn.drawn if turn is not None and is_own_turn else None,
+        own_turns=own.own_turns,
+    )
+
+
+def _turn_view(turn: Turn) -> TurnView:
+    return TurnView(turn.number, turn.seat, turn.deadline_ms, turn.drawn is not None)
+
+
+def _takeable(running: Round) -> Tile | None:
+    turn = running.turn
+    if turn is None or turn.drawn is not None:
+        return None
+    pile = running.hands[running.previous_seat(turn.seat)].pile
+    return pile[-1] if pile else None

@@ -1,0 +1,165 @@
+"""What a seat may do now. Each question is answered with None (it may) or with the refusal to
+raise.
+
+Moves raise the answer, views list what has none: the rule stands here once.
+"""
+
+from okey.errors import OkeyError
+from okey.rules.variant import Variant
+from okey.table import commands as c
+from okey.table.errors import (
+    AlreadyDrawn,
+    CiftNotOpen,
+    GostergeNotOpen,
+    MustDrawFirst,
+    NonceAlreadyAdded,
+    NonceTooLate,
+    NotContending,
+    NotSeated,
+    PileEmpty,
+    TileNotInRack,
+)
+from okey.table.evolve import match_of, round_of, turn_of
+from okey.table.state import TableState
+
+MAY = None
+Answer = OkeyError | None
+
+
+def seat_owned_by(state: TableState, player: str) -> int:
+    """The seat that the player owns. Raises ``NotSeated``."""
+    seat = state.seat_of(player)
+    if seat < 0:
+        raise NotSeated(f"{player} has no seat at {state.config.table_id}; spectators only watch")
+    return seat
+
+
+def contenders(state: TableState) -> tuple[int, ...]:
+    """K5, K6, K9: the seats that can win the match: people while two or more are left, else every
+    seat.
+
+    In a tie-break the same among the seats that play it.
+    """
+    seats = match_of(state).contenders or tuple(range(state.config.seat_count))
+    people = tuple(seat for seat in seats if state.seats[seat].is_person)
+    return people if len(people) >= 2 else seats
+
+
+def why_not(state: TableState, seat: int, action: c.Action) -> Answer:
+    """Why the seat, whose turn it is, may not do this; a finish is judged by ``okey.rules.finish``
+    beyond this.
+    """
+    match action:
+        case c.Draw(source):
+            return why_not_draw(state, source)
+        case c.Discard(tile):
+            return why_not_lay(state) or _why_not_hold(state, seat, tile)
+        case c.Finish(tile):
+            return why_not_finish(state, seat) or _why_not_hold(state, seat, tile)
+        case c.AnnounceCift():
+            return why_not_announce(state, seat)
+        case c.WithdrawCift():
+            return why_not_withdraw(state, seat)
+        case c.ShowGosterge():
+            return why_not_show(state, seat)
+
+
+def why_not_draw(state: TableState, source: c.DrawSource) -> Answer:
+    """U1, U2: one draw a turn, from the stock or the left neighbour's pile."""
+    turn = turn_of(state)
+    if turn.drawn is not None:
+        return AlreadyDrawn(
+            f"turn {turn.number} has drawn {turn.drawn} already; discard or finish (U1)"
+        )
+    running = round_of(state)
+    if source is c.DrawSource.DISCARD and not running.hands[running.previous_seat(turn.seat)].pile:
+        return PileEmpty("the left neighbour has no discard yet; draw from the stock (U1)")
+    return MAY
+
+
+def why_not_lay(state: TableState) -> Answer:
+    """U1, H7: discarding and finishing need the fifteenth tile."""
+    turn = turn_of(state)
+    if turn.drawn is None:
+        return MustDrawFirst(
+            f"turn {turn.number} has not drawn yet; a discard or finish needs 15 tiles (U1)"
+        )
+    return MAY
+
+
+def why_not_finish(state: TableState, seat: int) -> Answer:
+    """H7, K9: whether a try is allowed; the hand itself is judged only then (H8)."""
+    if match_of(state).contenders and seat not in contenders(state):
+        return NotContending(f"house seat {seat} does not contend while two or more people do (K9)")
+    return why_not_lay(state)
+
+
+def _why_not_hold(state: TableState, seat: int, tile: object) -> Answer:
+    if tile not in round_of(state).hands[seat].rack:
+        return TileNotInRack(f"seat {seat} does not hold {tile}")
+    return MAY
+
+
+def why_not_announce(state: TableState, seat: int) -> Answer:
+    """H10: in one of the first own turns, before its discard; a tie-break knows none (K6)."""
+    hand = round_of(state).hands[seat]
+    limit = state.config.rules.cift_announce_turns
+    if match_of(state).contenders:
+        return CiftNotOpen("a tie-break knows no announcements (K6)")
+    if hand.announced_at:
+        return CiftNotOpen(
+            f"seat {seat} announced çift in its turn {hand.announced_at} already (H10)"
+        )
+    if hand.own_turns > limit:
+        return CiftNotOpen(
+            f"own turn {hand.own_turns}; çift is announced in the first {limit} (H10)"
+        )
+    return MAY
+
+
+def why_not_withdraw(state: TableState, seat: int) -> Answer:
+    """H11: from the announcing turn to the end of the second own turn after it."""
+    hand = round_of(state).hands[seat]
+    limit = state.config.rules.cift_withdraw_turns
+    if not hand.announced_at:
+        return CiftNotOpen(f"seat {seat} has no standing çift announcement to take back (H11)")
+    if hand.own_turns - hand.announced_at > limit:
+        return CiftNotOpen(
+            f"own turn {hand.own_turns}; çift of turn {hand.announced_at} could be taken back "
+            f"until turn {hand.announced_at + limit} (H11)"
+        )
+    return MAY
+
+
+def why_not_show(state: TableState, seat: int) -> Answer:
+    """K3: Klasik, the first own turn, before drawing, with the second copy in hand, once."""
+    running = round_of(state)
+    hand = running.hands[seat]
+    if state.config.variant is not Variant.KLASIK or match_of(state).contenders:
+        return GostergeNotOpen(
+            "the gösterge is shown in Klasik only, and not in a tie-break (K3, K6)"
+        )
+    if hand.own_turns != 1:
+        return GostergeNotOpen(
+            f"own turn {hand.own_turns}; the gösterge is shown in the first (K3)"
+        )
+    if hand.has_shown_gosterge:
+        return GostergeNotOpen(f"seat {seat} has shown the gösterge in this round already (K3)")
+    if turn_of(state).drawn is not None and seat != running.starter:
+        return GostergeNotOpen("the gösterge is shown before drawing (K3)")
+    if running.gosterge not in hand.rack:
+        return GostergeNotOpen(f"seat {seat} does not hold the second {running.gosterge} (K3)")
+    return MAY
+
+
+def why_not_nonce(state: TableState, seat: int) -> Answer:
+    """T9: one nonce between commitment and deal, from a seat that plays the coming round."""
+    if state.sealed is None:
+        return NonceTooLate("the round is dealt; the next nonce is for the round after it (T9)")
+    if state.match is not None and state.match.contenders and seat not in state.match.contenders:
+        return NonceTooLate(f"seat {seat} does not play in the tie-break (K6)")
+    if state.seats[seat].nonce:
+        return NonceAlreadyAdded(
+            f"seat {seat} has added its nonce for this round; it is never replaced (T9)"
+        )
+    return MAY

@@ -1,0 +1,57 @@
+"""Giving up, and coming back to a seat that a stand-in minds (U7..U9, M8, M9)."""
+
+from okey.table import events as e
+from okey.table.checks import seat_owned_by
+from okey.table.draft import Draft
+from okey.table.ending import end_if_house_wins
+from okey.table.errors import NoMatchRunning, NotAway, NothingToGiveUp
+from okey.table.reasons import ForfeitReason
+from okey.table.state import Phase
+
+MATCH_PHASES = (Phase.PLAYING, Phase.PAUSE)
+
+
+def forfeit(draft: Draft, player: str) -> None:
+    """M9: possible at any time of a match, out of turn and in pauses too. Raises why not."""
+    seat = seat_owned_by(draft.state, player)
+    if draft.state.phase not in MATCH_PHASES:
+        raise NoMatchRunning(
+            f"the table is {draft.state.phase.name}: nothing to give up; LeaveSeat is free (W2)"
+        )
+    contending = draft.match.contenders
+    if contending and seat not in contending:
+        raise NothingToGiveUp(f"seat {seat} is out of the tie-break; LeaveSeat is free (K6)")
+    give_up_seat(draft, seat, ForfeitReason.GAVE_UP, is_penalised=True)
+
+
+def abandon(draft: Draft, seat: int) -> None:
+    """U9: nobody came back in time; a forfeit where the rule set says so."""
+    is_penalised = draft.rules.abandonment_is_forfeit
+    give_up_seat(draft, seat, ForfeitReason.ABANDONED, is_penalised=is_penalised)
+
+
+def give_up_seat(draft: Draft, seat: int, reason: ForfeitReason, *, is_penalised: bool) -> None:
+    """The seat is the house's from here on; the match ends if no person can win any more (M8)."""
+    player = draft.state.seats[seat].player
+    deadline_ms = draft.now_ms + draft.rules.house_turn_ms if is_to_move(draft, seat) else 0
+    draft.emit(
+        e.SeatForfeited(draft.match.match_id, seat, player, reason, is_penalised, deadline_ms)
+    )
+    end_if_house_wins(draft)
+
+
+def is_to_move(draft: Draft, seat: int) -> bool:
+    """Whether it is the seat's turn."""
+    return draft.state.round is not None and draft.turn.seat == seat
+
+
+def return_to_seat(draft: Draft, player: str) -> None:
+    """U8: ends the 90 s at once, in mid-turn too, with at least a little of the turn's clock."""
+    seat = seat_owned_by(draft.state, player)
+    if not draft.state.seats[seat].away_deadline_ms:
+        raise NotAway(f"no stand-in minds seat {seat}: its player is at the table (U8)")
+    deadline_ms = 0
+    if is_to_move(draft, seat):
+        least_ms = draft.now_ms + draft.rules.returned_turn_min_ms
+        deadline_ms = max(draft.turn.deadline_ms, least_ms)
+    draft.emit(e.PlayerReturned(seat, deadline_ms))
