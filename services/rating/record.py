@@ -9,6 +9,7 @@ from okey.rating import (
     CanakWon,
     ChangeKind,
     ContradictoryMatch,
+    Departure,
     KlasikWon,
     Ladder,
     Outcome,
@@ -40,7 +41,7 @@ class RecordedSeat:
     """A person at the start of a match; a house seat is None instead."""
 
     player_id: str
-    has_given_up: bool
+    departure: Departure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +73,11 @@ class MatchRecord:
         return [seat.player_id for seat in self.seats if seat is not None]
 
     def quitters(self) -> dict[str, int]:
-        """Who gave up, with the seat."""
+        """Whose forfeit this match knows of, with the seat."""
         return {
             owner.player_id: seat
             for seat, owner in enumerate(self.seats)
-            if owner is not None and owner.has_given_up
+            if owner is not None and owner.departure is Departure.FORFEITED
         }
 
     def content(self) -> str:
@@ -86,7 +87,7 @@ class MatchRecord:
             outcome["winner_seat"] = self.outcome.winner_seat
         if isinstance(self.outcome, KlasikWon):
             outcome["remaining_points"] = self.outcome.remaining_points
-        seats = [seat and [seat.player_id, seat.has_given_up] for seat in self.seats]
+        seats = [seat and [seat.player_id, seat.departure.name] for seat in self.seats]
         return _canonical(
             {
                 "table_id": self.table_id,

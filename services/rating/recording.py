@@ -132,8 +132,8 @@ def _record_forfeits_of(connection: Connection, record: MatchRecord, rules: Rule
     unnamed = read_forfeiters(connection, record.match_id) - quitters.keys()
     if unnamed:
         raise ForfeitContradicted(
-            f"match {record.match_id} does not say that {sorted(unnamed)} gave up, but their forfeits "
-            "are recorded"
+            f"match {record.match_id} does not say that {sorted(unnamed)} gave up, but their "
+            "forfeits are recorded"
         )
     for player_id, seat in quitters.items():
         forfeit = ForfeitRecord(
@@ -173,7 +173,7 @@ def _rated_match(
             connection, record.match_id, ladder, player_id
         )
     seats = tuple(
-        Participant(standings[owner.player_id], owner.has_given_up) if owner else None
+        Participant(standings[owner.player_id], owner.departure) if owner else None
         for owner in record.seats
     )
     return RatedMatch(record.variant, record.mode, seats)

@@ -4,6 +4,7 @@ from okey.api.rating.v1 import rating_pb2
 from okey.errors import InvalidInput
 from okey.rating import (
     CanakWon,
+    Departure,
     Drawn,
     HouseWon,
     KlasikWon,
@@ -43,7 +44,7 @@ def match_from(request: rating_pb2.RecordMatchRequest) -> MatchRecord:
         variant=Variant(request.variant),
         mode=Mode(request.mode),
         seats=tuple(
-            None if seat.house else RecordedSeat(seat.player_id, seat.has_given_up)
+            None if seat.house else RecordedSeat(seat.player_id, Departure(seat.departure))
             for seat in request.seats
         ),
         outcome=_outcome_from(request.result),

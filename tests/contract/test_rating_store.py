@@ -11,6 +11,7 @@ from alembic.migration import MigrationContext
 from okey.rating import (
     CanakWon,
     ChangeKind,
+    Departure,
     Drawn,
     HouseWon,
     KlasikWon,
@@ -82,7 +83,10 @@ def a_match(
         variant=variant,
         mode=mode,
         seats=tuple(
-            RecordedSeat(player, player in quitters) if player else None for player in players
+            RecordedSeat(player, Departure.FORFEITED if player in quitters else Departure.NONE)
+            if player
+            else None
+            for player in players
         ),
         outcome=CanakWon(0) if outcome is None else outcome,
         ended_ms=1_000_000 + number,

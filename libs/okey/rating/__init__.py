@@ -4,6 +4,7 @@ from okey.rating.expected_score import expected_score
 from okey.rating.match import (
     CanakWon,
     ContradictoryMatch,
+    Departure,
     Drawn,
     HouseWon,
     KlasikWon,
@@ -19,6 +20,7 @@ __all__ = [
     "CanakWon",
     "ChangeKind",
     "ContradictoryMatch",
+    "Departure",
     "Drawn",
     "HouseWon",
     "KlasikWon",

@@ -1,6 +1,7 @@
-"""What rating needs to know of a match: who sat where, who gave up, and how it ended."""
+"""What rating needs to know of a match: who sat where, who left, and how it ended."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 from okey.errors import InvalidInput
 from okey.rating.standing import Standing
@@ -13,6 +14,19 @@ class ContradictoryMatch(InvalidInput):
     reason = "CONTRADICTORY_MATCH"
 
 
+class Departure(IntEnum):
+    """Whether a player left its seat before the match's end.
+
+    EXCUSED is a seat that became the house's without a price, where a house's rule set says so
+    (``abandonment_is_forfeit``, U9): out of the pairings, but no forfeit. The numbers are those of
+    ``okey.api.rating.v1.Departure``.
+    """
+
+    NONE = 0
+    FORFEITED = 1
+    EXCUSED = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Participant:
     """A person who sat at the start of a match.
@@ -22,7 +36,7 @@ class Participant:
     """
 
     standing: Standing
-    has_given_up: bool = False
+    departure: Departure = Departure.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +64,11 @@ class RatedMatch:
             raise ContradictoryMatch(f"solo with {people} people: it is one against AI (O1)")
 
     def people_left(self) -> dict[int, Standing]:
-        """The standings of the people who did not give up, by seat."""
+        """The standings of the people who kept their seats to the end, by seat."""
         return {
             seat: owner.standing
             for seat, owner in enumerate(self.seats)
-            if owner is not None and not owner.has_given_up
+            if owner is not None and owner.departure is Departure.NONE
         }
 
     def is_for_people_only(self) -> bool:

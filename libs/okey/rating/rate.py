@@ -9,6 +9,7 @@ from typing import Final
 from okey.rating.expected_score import SCORE_UNIT, expected_score
 from okey.rating.match import (
     CanakWon,
+    Departure,
     KlasikWon,
     Outcome,
     RatedMatch,
@@ -59,7 +60,6 @@ def rate_match(match: RatedMatch, outcome: Outcome, rules: RuleSet) -> MatchRati
     if isinstance(outcome, Voided) or not match.is_for_people_only():
         return UNRATED
     if len(match.seats) == 2 and len(people) == 1:
-        # R5 is the special rule beside R4's "fewer than two people left": however the match ends.
         return _compensate(match, rules)
     if not isinstance(outcome, CanakWon | KlasikWon) or outcome.winner_seat not in people:
         return UNRATED
@@ -113,10 +113,14 @@ def _rate_teams(people: dict[int, Standing], winner: int, rules: RuleSet) -> Mat
 
 
 def _compensate(match: RatedMatch, rules: RuleSet) -> MatchRating:
-    """R5: who stayed in a match of two gets what the win would have brought, out of the sink."""
+    """R5: who stayed in a match of two gets what the win would have brought, out of the sink.
+
+    The special rule beside R4's "fewer than two people left", so it holds however the match ends.
+    """
     ((stayed, standing),) = match.people_left().items()
     quitter = match.seats[1 - stayed]
-    assert quitter is not None, "a match for people only"
+    if quitter is None or quitter.departure is not Departure.FORFEITED:
+        return UNRATED
     gain = min(_duel(standing, quitter.standing, 2, 1, rules), rules.forfeit_milli_points)
     return MatchRating((RatingChange(stayed, ChangeKind.COMPENSATION, gain),), -gain)
 

@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 from okey.rating import (
     CanakWon,
+    Departure,
     Drawn,
     HouseWon,
     KlasikWon,
@@ -16,7 +17,13 @@ from okey.rules.variant import Mode, Variant
 
 def player(points: int = 1200, *, matches: int = 0, gave_up: bool = False) -> Participant:
     """A person with a rating in whole points."""
-    return Participant(Standing(points * 1000, matches), gave_up)
+    departure = Departure.FORFEITED if gave_up else Departure.NONE
+    return Participant(Standing(points * 1000, matches), departure)
+
+
+def excused() -> Participant:
+    """A person whose seat became the house's without a price."""
+    return Participant(Standing(1_200_000, 0), Departure.EXCUSED)
 
 
 def canak(*seats: Participant | None, mode: Mode = Mode.NORMAL) -> RatedMatch:
@@ -34,17 +41,17 @@ def klasik(*seats: Participant | None) -> RatedMatch:
     return RatedMatch(Variant.KLASIK, Mode.NORMAL, seats)
 
 
-def _participants(gave_up: st.SearchStrategy[bool]) -> st.SearchStrategy[Participant]:
+def _participants(departures: st.SearchStrategy[Departure]) -> st.SearchStrategy[Participant]:
     standing = st.builds(Standing, st.integers(-500_000, 4_000_000), st.integers(0, 40))
-    return st.builds(Participant, standing, gave_up)
+    return st.builds(Participant, standing, departures)
 
 
 @st.composite
 def ended_matches(
-    draw: st.DrawFn, gave_up: st.SearchStrategy[bool] | None = None
+    draw: st.DrawFn, departures: st.SearchStrategy[Departure] | None = None
 ) -> tuple[RatedMatch, Outcome]:
-    """Any match for people only and any way it can end; ``gave_up`` says who does."""
-    quits = st.booleans() if gave_up is None else gave_up
+    """Any match for people only and any way it can end; ``departures`` says who leaves."""
+    leaves = st.sampled_from(Departure) if departures is None else departures
     variant = draw(st.sampled_from(Variant))
     mode = (
         Mode.NORMAL
@@ -52,7 +59,7 @@ def ended_matches(
         else draw(st.sampled_from([Mode.NORMAL, Mode.ESLI]))
     )
     size = 4 if mode is Mode.ESLI else draw(st.sampled_from([2, 4]))
-    seats = tuple(draw(_participants(quits)) for _ in range(size))
+    seats = tuple(draw(_participants(leaves)) for _ in range(size))
     match = RatedMatch(variant, mode, seats)
     winner = draw(st.integers(0, size - 1))
     if variant is Variant.CANAK:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from okey.rating import (
     CanakWon,
     ChangeKind,
+    Departure,
     Drawn,
     HouseWon,
     KlasikWon,
@@ -19,9 +20,9 @@ from okey.rating import (
 from okey.rules.rule_set import DEFAULT_RULE_SET, RuleSet
 from okey.rules.variant import Mode
 
-from tests.unit.rating.matches import canak, ended_matches, esli, klasik, player
+from tests.unit.rating.matches import canak, ended_matches, esli, excused, klasik, player
 
-NOBODY_QUITS = st.just(False)
+NOBODY_QUITS = st.just(Departure.NONE)
 
 
 def deltas(match: RatedMatch, outcome: Outcome) -> dict[int, int]:
@@ -191,6 +192,12 @@ class TestForfeit:
         """R5: unless it gave up too."""
         gone = player(gave_up=True)
         assert rated(canak(gone, gone), HouseWon()) == MatchRating()
+
+    def test_who_left_without_a_price_is_in_no_pairing_and_compensates_nobody(self) -> None:
+        """R4, U9: a house whose abandonments are no forfeits takes and gives nothing for them."""
+        assert rated(canak(player(), excused()), CanakWon(0)) == MatchRating()
+        match = canak(player(), excused(), player(), player())
+        assert deltas(match, CanakWon(2)) == {2: 6_666, 0: -3_333, 3: -3_333}
 
     def test_compensation_is_at_most_a_forfeit(self) -> None:
         """R5: at most 20, whatever K a house chooses."""

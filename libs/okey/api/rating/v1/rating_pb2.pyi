@@ -136,6 +136,34 @@ SECTION_PROVISIONAL: Section.ValueType  # 2
 """Players within them."""
 Global___Section: _TypeAlias = Section  # noqa: Y015
 
+class _Departure:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _DepartureEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Departure.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    DEPARTURE_UNSPECIFIED: _Departure.ValueType  # 0
+    """The player kept the seat to the end; a stand-in may have minded it."""
+    DEPARTURE_FORFEITED: _Departure.ValueType  # 1
+    """The seat was given up, at the price of R5 (M9, U9)."""
+    DEPARTURE_EXCUSED: _Departure.ValueType  # 2
+    """The seat became the house's without a price (the rule set's `abandonment_is_forfeit` is off): out of the
+    match's pairings, and nobody is compensated.
+    """
+
+class Departure(_Departure, metaclass=_DepartureEnumTypeWrapper):
+    """Whether the player of a seat left it before the match's end."""
+
+DEPARTURE_UNSPECIFIED: Departure.ValueType  # 0
+"""The player kept the seat to the end; a stand-in may have minded it."""
+DEPARTURE_FORFEITED: Departure.ValueType  # 1
+"""The seat was given up, at the price of R5 (M9, U9)."""
+DEPARTURE_EXCUSED: Departure.ValueType  # 2
+"""The seat became the house's without a price (the rule set's `abandonment_is_forfeit` is off): out of the
+match's pairings, and nobody is compensated.
+"""
+Global___Departure: _TypeAlias = Departure  # noqa: Y015
+
 @_typing.final
 class MatchSeat(_message.Message):
     """Who sat on a seat when the match started, and whether they kept it."""
@@ -144,23 +172,23 @@ class MatchSeat(_message.Message):
 
     PLAYER_ID_FIELD_NUMBER: _builtins.int
     HOUSE_FIELD_NUMBER: _builtins.int
-    HAS_GIVEN_UP_FIELD_NUMBER: _builtins.int
+    DEPARTURE_FIELD_NUMBER: _builtins.int
     player_id: _builtins.str
     """A person, by token subject."""
     house: _builtins.bool
     """The house: a solo bot or a fill-in (W5)."""
-    has_given_up: _builtins.bool
-    """The person gave the seat up during the match (M9, U9)."""
+    departure: Global___Departure.ValueType
+    """Whether the person left the seat."""
     def __init__(
         self,
         *,
         player_id: _builtins.str = ...,
         house: _builtins.bool = ...,
-        has_given_up: _builtins.bool = ...,
+        departure: Global___Departure.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["house", b"house", "owner", b"owner", "player_id", b"player_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["has_given_up", b"has_given_up", "house", b"house", "owner", b"owner", "player_id", b"player_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["departure", b"departure", "house", b"house", "owner", b"owner", "player_id", b"player_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_owner: _TypeAlias = _typing.Literal["player_id", "house"]  # noqa: Y015
     _WhichOneofArgType_owner: _TypeAlias = _typing.Literal["owner", b"owner"]  # noqa: Y015
