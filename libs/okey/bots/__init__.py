@@ -1,0 +1,1 @@
+"""How an AI plays: pure functions of what one seat may see, and of a seed."""
