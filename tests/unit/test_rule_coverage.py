@@ -123,6 +123,11 @@ def test_every_holder_of_a_decision_exists() -> None:
     assert missing_holders(the_book()) == []
 
 
+def test_every_number_of_the_rule_set_is_in_the_book() -> None:
+    book = the_book()
+    assert [name for name in RuleSet.__dataclass_fields__ if f"`RuleSet.{name}`" not in book] == []
+
+
 def test_the_book_is_complete() -> None:
     """A row that the expression does not read would be a rule that nobody checks."""
     counts = {"T": 9, "U": 14, "W": 5, "H": 13, "Ç": 12, "K": 11, "M": 10, "R": 5, "O": 2}
