@@ -1,0 +1,1 @@
+"""Generated from protos/: okey.api.bots."""

@@ -1,0 +1,30 @@
+"""BotService: a view to pure values, the choice to a message; ``okey.bots`` says how to play."""
+
+from typing import Any, Final
+
+import grpc
+from okey.api.bots.v1 import bots_pb2, bots_pb2_grpc
+from okey.bots.choose import choose
+from okey.rules.variant import BotLevel
+from okey_runtime.access import AccessTable
+from okey_runtime.identity import Role
+
+from services.bots.wire import action_to, view_from
+
+SERVICE: Final = "okey.api.bots.v1.BotService"
+
+ACCESS: Final = AccessTable.of(SERVICE, {"ChooseAction": {Role.ENGINE}})
+
+
+class BotServicer(bots_pb2_grpc.BotServiceServicer):
+    """Answers from the request alone; it was checked for shape and role before it comes here."""
+
+    async def ChooseAction(
+        self,
+        request: bots_pb2.ChooseActionRequest,
+        context: grpc.aio.ServicerContext[Any, Any],
+    ) -> bots_pb2.ChooseActionResponse:
+        """One action for the seat to move."""
+        level = BotLevel(request.level or BotLevel.NORMAL)
+        action = choose(view_from(request.view), level, request.is_stand_in, request.seed)
+        return bots_pb2.ChooseActionResponse(action=action_to(action))
