@@ -10,17 +10,17 @@ from okey.api.common.v1 import common_pb2
 from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
 from okey.rating import ChangeKind, Departure, Ladder
 from okey.rules.variant import Mode, Variant
-from okey_runtime.auth import create_signing_key, mint, write_jwks
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import VirtualClock
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
-from okey_runtime.service_token import fixed_token
+from pydantic import SecretStr
 
 from services.rating.app import DatabaseUrlMissing, RatingApp
 from services.rating.ranking import Section
+from tests.fixtures.issuer import Issuer
 
 TABLE = "a" * 26
 MATCH = f"{TABLE}-1"
@@ -32,22 +32,20 @@ StubOf = Callable[[Role], Stub]
 @pytest.fixture
 async def stub_of(tmp_path: Path) -> AsyncIterator[StubOf]:
     """A running rating service, as callers of any role see it."""
-    key = create_signing_key(tmp_path / "key.json")
-    write_jwks(tmp_path / "jwks.json", key)
+    clock = VirtualClock()
+    issuer = Issuer(tmp_path, clock)
     settings = ServiceSettings(
         environment=Environment.TEST,
-        database_url=f"sqlite:///{tmp_path / 'rating.db'}",
-        jwks_file=tmp_path / "jwks.json",
+        database_url=SecretStr(f"sqlite:///{tmp_path / 'rating.db'}"),
+        jwks_file=issuer.jwks_file,
         stop_grace_ms=0,
     )
-    clock = VirtualClock()
     channels: list[grpc.aio.Channel] = []
 
     async with ServiceServer(RatingApp(settings), clock) as server:
 
         def stub(role: Role) -> Stub:
-            token = mint(key, subject="caller", roles=[role], now_ms=clock.now_ms(), ttl_ms=60_000)
-            channel = open_channel(server.address, token=fixed_token(token))
+            channel = open_channel(server.address, token=issuer.metadata("caller", role))
             channels.append(channel)
             return rating_pb2_grpc.RatingServiceStub(channel)
 
@@ -283,9 +281,8 @@ async def test_a_made_up_history_token_is_refused(stub_of: StubOf) -> None:
 
 
 async def test_without_a_database_it_does_not_start(tmp_path: Path) -> None:
-    key = create_signing_key(tmp_path / "key.json")
-    write_jwks(tmp_path / "jwks.json", key)
-    settings = ServiceSettings(environment=Environment.TEST, jwks_file=tmp_path / "jwks.json")
+    issuer = Issuer(tmp_path)
+    settings = ServiceSettings(environment=Environment.TEST, jwks_file=issuer.jwks_file)
     with pytest.raises(DatabaseUrlMissing, match="OKEY_DATABASE_URL"):
         async with ServiceServer(RatingApp(settings), VirtualClock()):
             pass
