@@ -45,7 +45,7 @@ TABLE = "a" * 26
 START = Standing(1_200_000, 0)
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """One empty database of each kind."""
     if request.param == "sqlite":
