@@ -8,7 +8,7 @@ hash until they expire.
 import hashlib
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import joserfc.errors
 from joserfc import jws, jwt
@@ -50,6 +50,7 @@ __all__ = [
 _MAX_TOKEN_CHARS: Final = 4_096
 _MAX_NAME_CHARS: Final = 64
 _BEARER: Final = "bearer "
+_ROLES: Final = {role.value: role for role in Role}
 
 
 class TokenInvalid(Unauthenticated):
@@ -64,6 +65,18 @@ class TokenExpired(Unauthenticated):
     """The token was good and has ended; fetch a new one."""
 
     reason = "TOKEN_EXPIRED"
+
+
+class _KeysOwnAlgorithm(jws.JWSRegistry):
+    """Allows exactly the algorithm it is made with.
+
+    The library warns of "EdDSA" because that name does not say the curve; here the key has said it.
+    """
+
+    def get_alg(self, name: str) -> Any:  # the library keeps the type of an algorithm private
+        if name not in (self.allowed or ()):
+            raise joserfc.errors.UnsupportedAlgorithmError(f"{name!r} is not this key's algorithm")
+        return self.algorithms[name]
 
 
 class TokenVerifier:
@@ -120,7 +133,9 @@ class TokenVerifier:
             )
         try:
             trusted = self._trusted_key(token)
-            claims = jwt.decode(token, trusted.key, algorithms=[trusted.algorithm]).claims
+            claims = jwt.decode(
+                token, trusted.key, registry=_KeysOwnAlgorithm(algorithms=[trusted.algorithm])
+            ).claims
             self._claims_rules().validate(claims)
         except joserfc.errors.ExpiredTokenError as error:
             raise TokenExpired("the token has expired: fetch a new one") from error
@@ -200,7 +215,8 @@ def mint(
     }
     if name:
         claims["name"] = name
-    return jwt.encode({"alg": algorithm, "kid": key.kid}, claims, key, algorithms=[algorithm])
+    header = {"alg": algorithm, "kid": key.kid}
+    return jwt.encode(header, claims, key, registry=_KeysOwnAlgorithm(algorithms=[algorithm]))
 
 
 def _identity(claims: Mapping[str, object]) -> Identity:
@@ -217,5 +233,5 @@ def _identity(claims: Mapping[str, object]) -> Identity:
         raise TokenInvalid("the token's 'exp' must be whole seconds since the epoch")
     # A role that this version does not know yet grants nothing, and must not lock its holder out
     # during a rollout.
-    known = frozenset(Role(role) for role in cast(list[str], roles) if role in set(Role))
+    known = frozenset(_ROLES[role] for role in cast(list[str], roles) if role in _ROLES)
     return Identity(subject, known, name or "", expires * 1000)

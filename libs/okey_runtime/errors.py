@@ -10,6 +10,7 @@ from typing import Final, Protocol, runtime_checkable
 
 import grpc
 from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 from okey import errors as okey_errors
 from okey.errors import InvalidInput, OkeyError
@@ -182,9 +183,13 @@ def from_rpc_error(error: grpc.aio.AioRpcError) -> RpcFailure:
         if key != STATUS_DETAILS_KEY or not isinstance(value, bytes):
             continue
         info = error_details_pb2.ErrorInfo()
-        for detail in status_pb2.Status.FromString(value).details:
-            if detail.Unpack(info) and info.domain == DOMAIN:
-                reason, metadata = info.reason, dict(info.metadata)
+        try:
+            for detail in status_pb2.Status.FromString(value).details:
+                if detail.Unpack(info) and info.domain == DOMAIN:
+                    reason, metadata = info.reason, dict(info.metadata)
+        except DecodeError:
+            # What stands there was not written by one of our services; code and text still tell.
+            continue
     return RpcFailure(error.code(), reason, error.details() or "", metadata)
 
 

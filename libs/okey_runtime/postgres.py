@@ -24,10 +24,11 @@ _LAST_WAIT_S: Final = 0.25
 
 SERIALIZATION_FAILURE: Final = "40001"
 DEADLOCK_DETECTED: Final = "40P01"
+READ_ONLY_TRANSACTION: Final = "25006"
 _CONFLICTS: Final = frozenset({SERIALIZATION_FAILURE, DEADLOCK_DETECTED})
 # Class 08 (connection), 57P0x (shut down, crashed, starting up), 53300 (too many connections),
 # 25006 (a former primary that has become read-only).
-_AWAY_STATES: Final = frozenset({"57P01", "57P02", "57P03", "53300", "25006"})
+_AWAY_STATES: Final = frozenset({"57P01", "57P02", "57P03", "53300", READ_ONLY_TRANSACTION})
 
 
 class PostgresBackend:
@@ -40,11 +41,15 @@ class PostgresBackend:
         """Run the work in one transaction, again from its start after a conflict, twelve times at
         most.
         """
-        return await _retried(lambda: self._once(work, isolation, read_only=False))
+        return await _retried(lambda: self._once(work, isolation, read_only=False), _AWAY_STATES)
 
     async def read(self, work: Work[T]) -> T:
         """Run the work on one snapshot, in a transaction that cannot write."""
-        return await _retried(lambda: self._once(work, Isolation.REPEATABLE_READ, read_only=True))
+        # Here a refused write is the work's own fault.
+        return await _retried(
+            lambda: self._once(work, Isolation.REPEATABLE_READ, read_only=True),
+            _AWAY_STATES - {READ_ONLY_TRANSACTION},
+        )
 
     async def close(self) -> None:
         """Close the pool."""
@@ -79,7 +84,7 @@ def postgres_engine(url: URL, connections: int) -> AsyncEngine:
     )
 
 
-async def _retried(attempt: Callable[[], Awaitable[T]]) -> T:
+async def _retried(attempt: Callable[[], Awaitable[T]], away_states: frozenset[str]) -> T:
     wait_s = _FIRST_WAIT_S
     for tries_left in range(_MAX_TRIES - 1, -1, -1):
         try:
@@ -87,7 +92,7 @@ async def _retried(attempt: Callable[[], Awaitable[T]]) -> T:
         except DBAPIError as error:
             state = getattr(error.orig, "sqlstate", None)
             if state not in _CONFLICTS:
-                raise _away(error, state) or error from error.orig
+                raise _away(error, state, away_states) or error from error.orig
             if not tries_left:
                 raise DatabaseBusy(
                     f"the transaction met a conflict {_MAX_TRIES} times in a row; try again later"
@@ -104,9 +109,9 @@ async def _retried(attempt: Callable[[], Awaitable[T]]) -> T:
     raise AssertionError("the last try returns or raises")
 
 
-def _away(error: DBAPIError, state: object) -> DatabaseAway | None:
+def _away(error: DBAPIError, state: object, away_states: frozenset[str]) -> DatabaseAway | None:
     is_lost = error.connection_invalidated or (
-        isinstance(state, str) and (state.startswith("08") or state in _AWAY_STATES)
+        isinstance(state, str) and (state.startswith("08") or state in away_states)
     )
     if not is_lost:
         return None

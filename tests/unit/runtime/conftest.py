@@ -1,0 +1,58 @@
+"""A running echo service, an issuer it trusts, and a way to call it as somebody."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from okey_runtime.channel import open_channel
+from okey_runtime.config import Environment, ServiceSettings
+from okey_runtime.server import ServiceServer
+from okey_runtime.service_token import fixed_token
+from tests.unit.runtime.echo import EchoApp
+from tests.unit.runtime.tokens import ISSUER, Issuer
+from tests.unit.runtime.caller import Caller
+
+Connect = Callable[..., Awaitable[Caller]]
+
+
+@pytest.fixture
+def issuer(tmp_path: Path) -> Issuer:
+    return Issuer.at(tmp_path)
+
+
+@pytest.fixture
+def settings(issuer: Issuer, tmp_path: Path) -> ServiceSettings:
+    return ServiceSettings(
+        environment=Environment.TEST,
+        jwks_file=issuer.jwks,
+        token_issuer=ISSUER,
+        address_file=tmp_path / "address.json",
+        stop_grace_ms=200,
+    )
+
+
+@pytest.fixture
+def app(settings: ServiceSettings) -> EchoApp:
+    return EchoApp(settings)
+
+
+@pytest.fixture
+async def server(app: EchoApp, issuer: Issuer) -> AsyncIterator[ServiceServer]:
+    async with ServiceServer(app, issuer.clock) as server:
+        yield server
+
+
+@pytest.fixture
+async def connect(server: ServiceServer, issuer: Issuer) -> AsyncIterator[Connect]:
+    """Calls the running service with a token (by default a player's); ``None`` sends none."""
+    async with AsyncExitStack() as open_channels:
+
+        async def as_somebody(token: str | None = "") -> Caller:
+            chosen = issuer.token("ayse") if token == "" else token
+            provider = None if chosen is None else fixed_token(chosen)
+            channel = open_channel(server.address, token=provider)
+            await open_channels.enter_async_context(channel)
+            return Caller(channel)
+
+        yield as_somebody

@@ -1,0 +1,147 @@
+"""A tiny real service: one method of each of the four kinds, which answers or fails as it is asked to."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import grpc
+from buf.validate import validate_pb2
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from okey.errors import Refused
+from okey_runtime.access import AccessTable
+from okey_runtime.config import ServiceSettings
+from okey_runtime.identity import Role, current_identity
+from okey_runtime.server import ServiceServer
+
+SERVICE = "okey.test.EchoService"
+UNARY, SERVER_STREAM, CLIENT_STREAM, BIDI, WRITER, UNLISTED = (
+    f"/{SERVICE}/{name}"
+    for name in ("Unary", "ServerStream", "ClientStream", "Bidi", "Writer", "Unlisted")
+)
+
+
+def _ask_class() -> Any:
+    """``message Ask { string what = 1; int64 stake = 2 [(buf.validate.field).int64.gte = 50]; }``"""
+    file = descriptor_pb2.FileDescriptorProto(
+        name="okey/test/echo.proto",
+        package="okey.test",
+        syntax="proto3",
+        dependency=["buf/validate/validate.proto"],
+    )
+    message = file.message_type.add(name="Ask")
+    message.field.add(name="what", number=1, type=9, label=1)
+    stake = message.field.add(name="stake", number=2, type=3, label=1)
+    stake.options.Extensions[validate_pb2.field].int64.gte = 50
+    pool = descriptor_pool.Default()
+    pool.AddSerializedFile(file.SerializeToString())
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("okey.test.Ask"))
+
+
+Ask = _ask_class()
+
+
+def ask(what: str = "echo", stake: int = 100) -> Any:
+    return Ask(what=what, stake=stake)
+
+
+class EchoApp:
+    """Answers each message with the caller's subject; ``log`` notes what happened to the calls."""
+
+    services = (SERVICE,)
+    access = AccessTable.of(
+        SERVICE,
+        {
+            name: {Role.PLAYER, Role.ENGINE}
+            for name in ("Unary", "ServerStream", "ClientStream", "Bidi", "Writer")
+        },
+    )
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings = settings
+        self.log: list[str] = []
+        self.entered = asyncio.Event()
+        self.draining = asyncio.Event()
+
+    async def start(self, host: ServiceServer) -> None:
+        self.log.append("started")
+        kinds = {
+            "Unary": (grpc.unary_unary_rpc_method_handler, self._unary),
+            "Unlisted": (grpc.unary_unary_rpc_method_handler, self._unary),
+            "ServerStream": (grpc.unary_stream_rpc_method_handler, self._server_stream),
+            "Writer": (grpc.unary_stream_rpc_method_handler, self._writer),
+            "ClientStream": (grpc.stream_unary_rpc_method_handler, self._client_stream),
+            "Bidi": (grpc.stream_stream_rpc_method_handler, self._bidi),
+        }
+        handlers = {
+            name: make(
+                behaviour,
+                request_deserializer=Ask.FromString,
+                response_serializer=Ask.SerializeToString,
+            )
+            for name, (make, behaviour) in kinds.items()
+        }
+        host.grpc.add_generic_rpc_handlers(
+            [grpc.method_handlers_generic_handler(SERVICE, handlers)]
+        )
+
+    async def drain(self) -> None:
+        self.log.append("drained")
+        self.draining.set()
+
+    async def close(self) -> None:
+        self.log.append("closed")
+
+    async def _unary(self, request: Any, context: Any) -> Any:
+        await self._do(request.what, context)
+        return ask(current_identity().subject)
+
+    async def _server_stream(self, request: Any, context: Any) -> AsyncIterator[Any]:
+        yield ask(current_identity().subject)
+        await self._do(request.what, context)
+        yield ask("last")
+
+    async def _writer(self, request: Any, context: Any) -> None:
+        await context.write(ask(current_identity().subject))
+        await self._do(request.what, context)
+        await context.write(ask("last"))
+
+    async def _client_stream(self, requests: Any, context: Any) -> Any:
+        async for request in requests:
+            await self._do(request.what, context)
+        return ask(current_identity().subject)
+
+    async def _bidi(self, requests: Any, context: Any) -> AsyncIterator[Any]:
+        async for request in requests:
+            await self._do(request.what, context)
+            yield ask(current_identity().subject)
+
+    async def _do(self, what: str, context: Any) -> None:
+        self.entered.set()
+        if what == "refuse":
+            raise Refused("the rule says no: ask for something else")
+        if what == "break":
+            raise RuntimeError("hidden text")
+        if what == "cancel":
+            raise asyncio.CancelledError("of something else")
+        if what == "abort":
+            await context.abort(grpc.StatusCode.ABORTED, "own words")
+        if what == "wait":
+            try:
+                await self.draining.wait()
+            except asyncio.CancelledError:
+                self.log.append("cancelled")
+                raise
+
+
+def methods(channel: grpc.aio.Channel) -> dict[str, Any]:
+    """The client's side of every method."""
+    codec = {"request_serializer": Ask.SerializeToString, "response_deserializer": Ask.FromString}
+    kinds: Sequence[tuple[str, Any]] = (
+        (UNARY, channel.unary_unary),
+        (UNLISTED, channel.unary_unary),
+        (SERVER_STREAM, channel.unary_stream),
+        (WRITER, channel.unary_stream),
+        (CLIENT_STREAM, channel.stream_unary),
+        (BIDI, channel.stream_stream),
+    )
+    return {method: make(method, **codec) for method, make in kinds}

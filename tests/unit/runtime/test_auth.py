@@ -1,0 +1,243 @@
+import base64
+import hmac
+from pathlib import Path
+
+import pytest
+from joserfc import jwt
+from joserfc.jwk import OKPKey, RSAKey
+from okey_runtime.auth import (
+    Identity,
+    Role,
+    TokenExpired,
+    TokenInvalid,
+    bearer_token,
+    mint,
+    write_jwks,
+)
+from tests.unit.runtime.tokens import HOUR_MS, ISSUER, Issuer, encoded
+
+
+# The library warns whenever a test signs claims of its own; what the warning asks for is tested below.
+pytestmark = pytest.mark.filterwarnings("ignore:EdDSA is deprecated")
+
+
+@pytest.fixture
+def issuer(tmp_path: Path) -> Issuer:
+    return Issuer.at(tmp_path)
+
+
+def signed(issuer: Issuer, claims: dict[str, object], **header: object) -> str:
+    return jwt.encode(
+        {"alg": "EdDSA", "kid": "first", **header}, claims, issuer.key, algorithms=["EdDSA"]
+    )
+
+
+def test_a_good_token_tells_who_calls(issuer: Issuer) -> None:
+    token = issuer.token("ayse", [Role.PLAYER, Role.OPERATOR])
+    assert issuer.verifier().verify(token) == Identity(
+        "ayse",
+        frozenset({Role.PLAYER, Role.OPERATOR}),
+        "Ayşe",
+        (issuer.clock.now_ms() + HOUR_MS) // 1000 * 1000,
+    )
+
+
+def test_a_token_signed_with_an_rsa_key_is_good(issuer: Issuer) -> None:
+    rsa = RSAKey.generate_key(2048, {"kid": "rsa"})
+    write_jwks(issuer.jwks, issuer.key, rsa)
+    assert issuer.verifier().verify(issuer.token("ayse", key=rsa)).subject == "ayse"
+
+
+def test_an_audience_may_be_one_of_several(issuer: Issuer) -> None:
+    token = signed(issuer, issuer.claims(aud=["other", "okey"]))
+    assert issuer.verifier().verify(token).subject == "ayse"
+
+
+def test_a_role_of_a_later_version_grants_nothing(issuer: Issuer) -> None:
+    token = signed(issuer, issuer.claims(roles=["player", "referee"]))
+    assert issuer.verifier().verify(token).roles == {Role.PLAYER}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"iss": "https://elsewhere.example"},
+        {"iss": None},
+        {"aud": "other"},
+        {"aud": ["other"]},
+        {"aud": None},
+        {"sub": None},
+        {"sub": ""},
+        {"sub": "a b"},
+        {"sub": "a" * 65},
+        {"sub": 7},
+        {"exp": None},
+        {"exp": "tomorrow"},
+        {"exp": 1.8e9},
+        {"iat": None},
+        {"iat": 99_999_999_999},
+        {"nbf": 99_999_999_999},
+        {"roles": None},
+        {"roles": "player"},
+        {"roles": [1]},
+        {"name": 7},
+        {"name": "x" * 65},
+    ],
+    ids=str,
+)
+def test_a_token_with_wrong_or_missing_claims_is_invalid(
+    issuer: Issuer, changes: dict[str, object]
+) -> None:
+    with pytest.raises(TokenInvalid):
+        issuer.verifier().verify(signed(issuer, issuer.claims(**changes)))
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["", ".", "..", "a.b.c", "x" * 5_000, "é.é.é", "\udcff", f"{encoded({})}.{encoded({})}."],
+    ids=["empty", "dot", "dots", "letters", "long", "accents", "surrogate", "no header"],
+)
+def test_what_is_no_token_is_invalid(issuer: Issuer, token: str) -> None:
+    with pytest.raises(TokenInvalid):
+        issuer.verifier().verify(token)
+
+
+def test_a_token_signed_by_somebody_elses_key_of_the_same_id_is_invalid(issuer: Issuer) -> None:
+    forger = OKPKey.generate_key("Ed25519", {"kid": "first"})
+    with pytest.raises(TokenInvalid):
+        issuer.verifier().verify(issuer.token("ayse", key=forger))
+
+
+def test_a_token_of_an_unknown_key_id_is_invalid(issuer: Issuer) -> None:
+    with pytest.raises(TokenInvalid, match="kid"):
+        issuer.verifier().verify(signed(issuer, issuer.claims(), kid="other"))
+
+
+def test_a_changed_claim_makes_the_token_invalid(issuer: Issuer) -> None:
+    header, _, signature = issuer.token("ayse").split(".")
+    changed = encoded(issuer.claims(sub="mehmet"))
+    with pytest.raises(TokenInvalid):
+        issuer.verifier().verify(f"{header}.{changed}.{signature}")
+
+
+def test_alg_none_is_invalid(issuer: Issuer) -> None:
+    token = f"{encoded({'alg': 'none', 'kid': 'first'})}.{encoded(issuer.claims())}."
+    with pytest.raises(TokenInvalid, match="alg"):
+        issuer.verifier().verify(token)
+
+
+def test_hs256_with_the_public_key_as_secret_is_invalid(issuer: Issuer) -> None:
+    secret = issuer.key.as_bytes(encoding="PEM", private=False)
+    body = f"{encoded({'alg': 'HS256', 'kid': 'first'})}.{encoded(issuer.claims())}"
+    mac = hmac.digest(secret, body.encode(), "sha256")
+    signature = base64.urlsafe_b64encode(mac).rstrip(b"=").decode()
+    with pytest.raises(TokenInvalid, match="alg"):
+        issuer.verifier().verify(f"{body}.{signature}")
+
+
+def test_the_key_and_not_the_token_says_the_algorithm(issuer: Issuer) -> None:
+    rsa = RSAKey.generate_key(2048, {"kid": "rsa"})
+    write_jwks(issuer.jwks, issuer.key, rsa)
+    token = jwt.encode({"alg": "RS384", "kid": "rsa"}, issuer.claims(), rsa, algorithms=["RS384"])
+    with pytest.raises(TokenInvalid, match="RS256"):
+        issuer.verifier().verify(token)
+
+
+def test_an_error_never_quotes_the_token(issuer: Issuer) -> None:
+    token = issuer.token("ayse", issuer="elsewhere")
+    with pytest.raises(TokenInvalid) as refused:
+        issuer.verifier().verify(token)
+    assert not any(part in str(refused.value) for part in token.split("."))
+
+
+def test_a_token_ends_with_its_expiry_and_the_allowed_skew(issuer: Issuer) -> None:
+    token = issuer.token(ttl_ms=60_000)
+    issuer.clock.advance_ms(60_000 + 29_999)
+    assert issuer.verifier().verify(token)
+    issuer.clock.advance_ms(1_001)
+    with pytest.raises(TokenExpired):
+        issuer.verifier().verify(token)
+
+
+def test_a_remembered_token_ends_at_the_same_moment(issuer: Issuer) -> None:
+    verifier = issuer.verifier()
+    token = issuer.token(ttl_ms=60_000)
+    first = verifier.verify(token)
+    issuer.clock.advance_ms(60_000 + 29_999)
+    assert verifier.verify(token) is first
+    issuer.clock.advance_ms(1_001)
+    with pytest.raises(TokenExpired):
+        verifier.verify(token)
+
+
+def test_a_clock_that_runs_ahead_by_the_skew_is_forgiven(issuer: Issuer) -> None:
+    now_s = issuer.clock.now_ms() // 1000
+    verifier = issuer.verifier()
+    assert verifier.verify(signed(issuer, issuer.claims(iat=now_s + 30, nbf=now_s + 30)))
+    with pytest.raises(TokenInvalid):
+        verifier.verify(signed(issuer, issuer.claims(nbf=now_s + 31)))
+
+
+def test_a_token_is_verified_once_and_remembered(issuer: Issuer) -> None:
+    verifier = issuer.verifier()
+    token = issuer.token()
+    assert verifier.verify(token) is verifier.verify(token)
+
+
+def test_only_so_many_tokens_are_remembered(issuer: Issuer) -> None:
+    verifier = issuer.verifier(cache_size=2)
+    first, *others = (issuer.token(f"p{number}") for number in range(3))
+    remembered = verifier.verify(first)
+    for token in others:
+        verifier.verify(token)
+    again = verifier.verify(first)
+    assert again == remembered
+    assert again is not remembered
+
+
+def test_a_remembered_token_is_void_once_its_key_is_withdrawn(issuer: Issuer) -> None:
+    verifier = issuer.verifier()
+    token = issuer.token()
+    verifier.verify(token)
+    successor = OKPKey.generate_key("Ed25519", {"kid": "second"})
+    write_jwks(issuer.jwks, successor)
+    with pytest.raises(TokenInvalid):
+        verifier.verify(token)
+    assert verifier.verify(issuer.token(key=successor))
+
+
+@pytest.mark.parametrize("subject", ["", "a b", "ş", "a" * 65])
+def test_no_token_is_made_for_a_malformed_subject(issuer: Issuer, subject: str) -> None:
+    with pytest.raises(ValueError, match="subject"):
+        issuer.token(subject)
+
+
+def test_no_token_is_made_with_too_long_a_name(issuer: Issuer) -> None:
+    with pytest.raises(ValueError, match="display name"):
+        mint(issuer.key, subject="a", roles=[], now_ms=0, ttl_ms=1, name="x" * 65, issuer=ISSUER)
+
+
+@pytest.mark.parametrize("value", ["Bearer abc", "bearer abc", "BEARER  abc "])
+def test_a_bearer_token_is_found_in_the_metadata(value: str) -> None:
+    assert bearer_token([("x", "y"), ("authorization", value)]) == "abc"
+
+
+def test_no_authorization_means_no_token() -> None:
+    assert bearer_token([("x", "y")]) is None
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        [("authorization", "abc")],
+        [("authorization", "Basic abc")],
+        [("authorization", b"Bearer abc")],
+        [("authorization", "Bearer a"), ("authorization", "Bearer b")],
+    ],
+    ids=["bare", "basic", "bytes", "twice"],
+)
+def test_an_authorization_of_another_form_is_refused(
+    metadata: list[tuple[str, str | bytes]],
+) -> None:
+    with pytest.raises(TokenInvalid, match="Bearer"):
+        bearer_token(metadata)

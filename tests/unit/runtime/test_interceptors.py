@@ -1,0 +1,180 @@
+import asyncio
+
+import grpc
+import pytest
+import structlog
+from okey_runtime.auth import Role
+from okey_runtime.server import ServiceServer
+from prometheus_client import REGISTRY
+from tests.unit.runtime.caller import KINDS
+from tests.unit.runtime.conftest import Connect
+from tests.unit.runtime.echo import BIDI, CLIENT_STREAM, UNARY, UNLISTED, EchoApp, ask
+from tests.unit.runtime.tokens import Issuer
+
+Code = grpc.StatusCode
+
+
+def handled(method: str, code: str) -> float:
+    _, service, name = method.split("/")
+    kind = {"Unary": "unary", "Bidi": "bidi_stream", "ClientStream": "client_stream"}
+    labels = {
+        "grpc_type": kind.get(name, "server_stream"),
+        "grpc_service": service,
+        "grpc_method": name,
+        "grpc_code": code,
+    }
+    return REGISTRY.get_sample_value("grpc_server_handled_total", labels) or 0
+
+
+@pytest.mark.parametrize("method", KINDS)
+async def test_the_handler_learns_who_calls(connect: Connect, method: str) -> None:
+    answers = await (await connect()).call(method, ask())
+    assert answers[0] == "ayse"
+
+
+@pytest.mark.parametrize("method", KINDS)
+async def test_without_a_token_the_call_is_refused(connect: Connect, method: str) -> None:
+    failure = await (await connect(None)).failure(method, ask())
+    assert (failure.code, failure.reason) == (Code.UNAUTHENTICATED, "TOKEN_MISSING")
+
+
+@pytest.mark.parametrize("method", KINDS)
+async def test_with_a_wrong_token_the_call_is_refused(
+    connect: Connect, issuer: Issuer, method: str
+) -> None:
+    failure = await (await connect(issuer.token(audience="other"))).failure(method, ask())
+    assert (failure.code, failure.reason) == (Code.UNAUTHENTICATED, "TOKEN_INVALID")
+
+
+@pytest.mark.parametrize("method", KINDS)
+async def test_with_an_expired_token_the_call_is_refused(
+    connect: Connect, issuer: Issuer, method: str
+) -> None:
+    caller = await connect(issuer.token(ttl_ms=1_000))
+    issuer.clock.advance_ms(60_000)
+    failure = await caller.failure(method, ask())
+    assert (failure.code, failure.reason) == (Code.UNAUTHENTICATED, "TOKEN_EXPIRED")
+
+
+@pytest.mark.parametrize("method", KINDS)
+async def test_with_another_role_the_call_is_refused(
+    connect: Connect, issuer: Issuer, app: EchoApp, method: str
+) -> None:
+    caller = await connect(issuer.token(roles=set(Role) - {Role.PLAYER, Role.ENGINE}))
+    failure = await caller.failure(method, ask())
+    assert (failure.code, failure.reason) == (Code.PERMISSION_DENIED, "ROLE_REFUSED")
+    assert not app.entered.is_set()
+
+
+async def test_a_method_that_no_table_lists_is_refused_to_every_role(
+    connect: Connect, issuer: Issuer
+) -> None:
+    failure = await (await connect(issuer.token(roles=Role))).failure(UNLISTED, ask())
+    assert (failure.code, failure.reason) == (Code.PERMISSION_DENIED, "ROLE_REFUSED")
+
+
+async def test_a_method_that_is_not_served_is_unimplemented(connect: Connect) -> None:
+    caller = await connect()
+    with pytest.raises(grpc.aio.AioRpcError) as failure:
+        await caller.channel.unary_unary("/okey.test.EchoService/Nothing")(b"")
+    assert failure.value.code() is Code.UNIMPLEMENTED
+
+
+@pytest.mark.parametrize("method", KINDS)
+async def test_a_malformed_request_names_field_and_value(
+    connect: Connect, app: EchoApp, method: str
+) -> None:
+    failure = await (await connect()).failure(method, ask(stake=7))
+    assert (failure.code, failure.reason) == (Code.INVALID_ARGUMENT, "INVALID_FIELD")
+    assert failure.message == "stake: 7 must be greater than or equal to 50"
+    assert not app.entered.is_set()
+
+
+@pytest.mark.parametrize("method", [CLIENT_STREAM, BIDI])
+async def test_every_message_of_a_stream_is_checked(connect: Connect, method: str) -> None:
+    failure = await (await connect()).failure(method, ask(), ask(), ask(stake=7))
+    assert failure.reason == "INVALID_FIELD"
+
+
+@pytest.mark.parametrize("method", KINDS)
+async def test_a_named_error_tells_its_reason(connect: Connect, method: str) -> None:
+    failure = await (await connect()).failure(method, ask("refuse"))
+    assert (failure.code, failure.reason) == (Code.FAILED_PRECONDITION, "REFUSED")
+    assert failure.message == "the rule says no: ask for something else"
+
+
+@pytest.mark.parametrize("method", KINDS)
+async def test_an_unexpected_error_tells_an_id_that_stands_in_the_log(
+    connect: Connect, method: str
+) -> None:
+    caller = await connect()
+    with structlog.testing.capture_logs() as logged:
+        failure = await caller.failure(method, ask("break"))
+    assert failure.code is Code.INTERNAL
+    assert "hidden text" not in failure.message
+    (line,) = (line for line in logged if line["event"] == "unexpected_error")
+    assert line["error_id"] == failure.metadata["error_id"]
+    assert repr(line["exc_info"]) == "RuntimeError('hidden text')"
+
+
+@pytest.mark.parametrize("method", KINDS)
+async def test_a_cancellation_of_something_else_does_not_leave_the_client_waiting(
+    connect: Connect, method: str
+) -> None:
+    failure = await (await connect()).failure(method, ask("cancel"), timeout=5)
+    assert failure.code is Code.INTERNAL
+
+
+@pytest.mark.parametrize("method", KINDS)
+async def test_a_handlers_own_abort_stands(connect: Connect, method: str) -> None:
+    failure = await (await connect()).failure(method, ask("abort"))
+    assert (failure.code, failure.message) == (Code.ABORTED, "own words")
+
+
+@pytest.mark.parametrize("method", KINDS)
+async def test_a_client_that_goes_cancels_its_call(
+    connect: Connect, app: EchoApp, server: ServiceServer, method: str
+) -> None:
+    before = handled(method, "CANCELLED")
+    call = (await connect()).begin(method, ask("wait"), timeout=None)
+    reading = asyncio.ensure_future(call.read()) if hasattr(call, "read") else None
+    await app.entered.wait()
+    call.cancel()
+    await server.grpc.stop(5)
+    assert app.log[-1] == "cancelled"
+    assert handled(method, "CANCELLED") == before + 1
+    if reading is not None:
+        await asyncio.gather(reading, return_exceptions=True)
+
+
+@pytest.mark.parametrize("method", KINDS)
+async def test_a_deadline_cancels_the_call(connect: Connect, app: EchoApp, method: str) -> None:
+    failure = await (await connect()).failure(method, ask("wait"), timeout=0.2)
+    assert failure.code is Code.DEADLINE_EXCEEDED
+
+
+@pytest.mark.parametrize(
+    ("what", "code"),
+    [
+        ("echo", "OK"),
+        ("refuse", "FAILED_PRECONDITION"),
+        ("break", "INTERNAL"),
+        ("abort", "ABORTED"),
+    ],
+)
+@pytest.mark.parametrize("method", KINDS)
+async def test_calls_are_counted_by_code(
+    connect: Connect, method: str, what: str, code: str
+) -> None:
+    caller = await connect()
+    before = handled(method, code)
+    await asyncio.gather(caller.call(method, ask(what)), return_exceptions=True)
+    assert handled(method, code) == before + 1
+
+
+async def test_ids_of_one_call_do_not_reach_the_next(connect: Connect, issuer: Issuer) -> None:
+    first, second = await connect(), await connect(issuer.token("mehmet"))
+    answers = await asyncio.gather(
+        *(caller.call(UNARY, ask()) for caller in [first, second] * 20)
+    )
+    assert answers == [["ayse"], ["mehmet"]] * 20

@@ -1,0 +1,67 @@
+import asyncio
+import urllib.request
+
+from okey_runtime.clock import VirtualClock
+from okey_runtime.metrics import MetricsServer, RpcMetrics, watch_loop_lag
+from prometheus_client import CollectorRegistry, Gauge
+
+LABELS = {"grpc_type": "unary", "grpc_service": "a.B", "grpc_method": "C"}
+
+
+def test_calls_are_counted_by_method_and_code() -> None:
+    registry = CollectorRegistry()
+    method = RpcMetrics(registry).of_method("unary", "/a.B/C")
+    for code in ("OK", "OK", "NOT_FOUND"):
+        method.ended(code, 0.003)
+    count = {
+        code: registry.get_sample_value("grpc_server_handled_total", {**LABELS, "grpc_code": code})
+        for code in ("OK", "NOT_FOUND")
+    }
+    assert count == {"OK": 2, "NOT_FOUND": 1}
+
+
+def test_latency_of_unary_calls_is_measured() -> None:
+    registry = CollectorRegistry()
+    RpcMetrics(registry).of_method("unary", "/a.B/C").ended("OK", 0.003)
+    buckets = {
+        le: registry.get_sample_value("grpc_server_handling_seconds_bucket", {**LABELS, "le": le})
+        for le in ("0.0025", "0.005")
+    }
+    assert buckets == {"0.0025": 0, "0.005": 1}
+
+
+def test_streams_have_no_latency() -> None:
+    registry = CollectorRegistry()
+    RpcMetrics(registry).of_method("bidi_stream", "/a.B/C").ended("OK", 3_600)
+    labels = {**LABELS, "grpc_type": "bidi_stream"}
+    assert registry.get_sample_value("grpc_server_handling_seconds_count", labels) is None
+
+
+async def test_the_loops_lag_is_measured() -> None:
+    clock = VirtualClock()
+    registry = CollectorRegistry()
+    watching = asyncio.create_task(watch_loop_lag(clock, Gauge("lag", "", registry=registry)))
+    await asyncio.sleep(0)
+    clock.advance_ms(700)
+    await asyncio.sleep(0)
+    watching.cancel()
+    assert registry.get_sample_value("lag") == 0.2
+
+
+async def test_metrics_are_served_over_http_until_stopped() -> None:
+    registry = CollectorRegistry()
+    Gauge("okey_answer", "", registry=registry).set(42)
+    server = MetricsServer("127.0.0.1", 0, registry)
+
+    def scrape() -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=5) as page:
+            return str(page.read().decode())
+
+    assert "okey_answer 42.0" in await asyncio.to_thread(scrape)
+    await server.stop()
+    try:
+        await asyncio.to_thread(scrape)
+    except OSError as refused:
+        assert "refused" in str(refused)
+    else:
+        raise AssertionError("the port is still open")
