@@ -133,11 +133,11 @@ def shuffle(seed: bytes, context: DealContext) -> Deck:
     words = _words(seed, context.message())
     tiles = list(FULL_SET)
     for last in range(len(tiles) - 1, 0, -1):
-        chosen = _below(last + 1, words)
+        chosen = uniform_below(last + 1, words)
         tiles[last], tiles[chosen] = tiles[chosen], tiles[last]
-    first_dealer = _below(len(context.nonces), words)
+    first_dealer = uniform_below(len(context.nonces), words)
     number_places = [place for place, tile in enumerate(tiles) if tile.is_number_tile]
-    gosterge = tiles.pop(number_places[_below(2 * len(NUMBER_TILES), words)])
+    gosterge = tiles.pop(number_places[uniform_below(2 * len(NUMBER_TILES), words)])
     return Deck(first_dealer, gosterge, tuple(tiles), len(context.nonces))
 
 
@@ -181,6 +181,16 @@ def verify(seed: bytes, commitment: bytes, context: DealContext, claimed: Deal) 
     return deck
 
 
+def uniform_below(bound: int, words: Iterator[int]) -> int:
+    """A uniform integer of 0..``bound`` - 1 from 32-bit ``words`` (T9).
+
+    Words from the last whole multiple of ``bound`` on are passed over, so that no number is
+    likelier than another.
+    """
+    limit = _WORDS - _WORDS % bound
+    return next(word for word in words if word < limit) % bound
+
+
 def _require_seating(deck: Deck, playing_seats: tuple[int, ...], starter: int) -> None:
     in_order = playing_seats == tuple(sorted(set(playing_seats)))
     if (
@@ -202,9 +212,3 @@ def _words(seed: bytes, message: bytes) -> Iterator[int]:
         digest = hmac.digest(seed, message + block.to_bytes(8, "big"), "sha256")
         for start in range(0, len(digest), _WORD_BYTES):
             yield int.from_bytes(digest[start : start + _WORD_BYTES], "big")
-
-
-def _below(bound: int, words: Iterator[int]) -> int:
-    """Uniform in 0..bound-1: words from the last whole multiple of ``bound`` on are passed over."""
-    limit = _WORDS - _WORDS % bound
-    return next(word for word in words if word < limit) % bound
