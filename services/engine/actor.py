@@ -1,0 +1,218 @@
+"""One live table: its commands run one after another, and count once they are committed."""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from okey.errors import OkeyError
+from okey.rules.deal import SEED_BYTES
+from okey.table import commands as c
+from okey.table.decide import step
+from okey.table.state import TableState, seated_players
+from okey_runtime.logging import get_logger
+
+from services.engine.accepted import Accepted, AcceptedRequests, Holds
+from services.engine.appending import Append, SitsElsewhere, Verdict
+from services.engine.errors import SeatedElsewhere, TableBusy, TableReloading
+from services.engine.metrics import COMMAND_SECONDS, COMMANDS
+from services.engine.record import Request, Row, encode_events
+from services.engine.steady_clock import SteadyClock
+from services.engine.watching import Watchers
+
+_MOST_WAITING: Final = 256
+
+_log = get_logger(__name__)
+
+
+class Committer(Protocol):
+    """Makes rows durable; ``GroupCommit`` is the one for production."""
+
+    async def append(self, row: Append) -> Verdict:
+        """Commit one row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one committed row did to the table."""
+
+    before: TableState | None
+    after: TableState
+    row: Row
+
+
+@dataclass(slots=True)
+class _Envelope:
+    command: c.Command
+    arrived_ms: int
+    request: Request | None
+    names: tuple[tuple[str, str], ...]
+    answer: asyncio.Future[Accepted]
+
+
+class TableActor:
+    """Holds a table's state; ``run`` must be running for commands to be decided.
+
+    ``follow`` is called after each commit, ``lose`` once when the table must be loaded anew: the
+    journal went another way, or nobody knows which way it went.
+    """
+
+    def __init__(
+        self,
+        table_id: str,
+        clock: SteadyClock,
+        commit: Committer,
+        follow: "Callable[[TableActor, Change], None]",
+        lose: "Callable[[TableActor], None]",
+    ) -> None:
+        self.table_id: Final = table_id
+        self.state: TableState | None = None
+        self.seq = 0
+        self.created_ms = 0
+        self.names: dict[str, str] = {}
+        self.watchers: Final = Watchers()
+        self.holds: Final = Holds()
+        self._requests = AcceptedRequests()
+        self._clock = clock
+        self._commit = commit
+        self._follow = follow
+        self._lose = lose
+        self._queue: asyncio.Queue[_Envelope] = asyncio.Queue()
+        self._is_lost = False
+
+    @property
+    def table(self) -> TableState:
+        """The state of a table that was opened."""
+        assert self.state is not None, f"table {self.table_id} was never opened"
+        return self.state
+
+    def restore(self, change: Change, names: Mapping[str, str]) -> None:
+        """Take a row that was committed before; for recovery, before ``run``."""
+        self._take(change)
+        self.names.update(names)
+
+    async def submit(
+        self,
+        command: c.Command,
+        request: Request | None = None,
+        names: tuple[tuple[str, str], ...] = (),
+    ) -> Accepted:
+        """Queue a command and wait until it is committed; its time is now.
+
+        A caller that goes away stops waiting; a command that was begun still counts.
+
+        Raises:
+            OkeyError: the rules refuse it, or the journal cannot take it.
+        """
+        if request is not None and self._queue.qsize() >= _MOST_WAITING:
+            raise TableBusy(f"{_MOST_WAITING} commands wait at table {self.table_id}; slow down")
+        return await self.post(command, request, names)
+
+    def post(
+        self,
+        command: c.Command,
+        request: Request | None = None,
+        names: tuple[tuple[str, str], ...] = (),
+    ) -> asyncio.Future[Accepted]:
+        """Queue a command of the engine's own, whatever waits already; its time is now."""
+        answer: asyncio.Future[Accepted] = asyncio.get_running_loop().create_future()
+        if self._is_lost:
+            answer.set_exception(self._reloading())
+        else:
+            arrived_ms = self._clock.now_ms()
+            self._queue.put_nowait(_Envelope(command, arrived_ms, request, names, answer))
+        return answer
+
+    async def run(self) -> None:
+        """Decide commands until the table is lost or the task is cancelled."""
+        try:
+            while not self._is_lost:
+                envelope = await self._queue.get()
+                if envelope.answer.done():
+                    continue  # the caller has gone and nothing was begun
+                [outcome] = await asyncio.gather(self._handle(envelope), return_exceptions=True)
+                self._answer(envelope, outcome)
+        finally:
+            self._is_lost = True
+            while not self._queue.empty():
+                self._answer(self._queue.get_nowait(), self._reloading())
+
+    def _answer(self, envelope: _Envelope, outcome: Accepted | BaseException) -> None:
+        kind = type(envelope.command).__name__
+        if isinstance(outcome, Accepted):
+            COMMANDS.labels(kind, "OK").inc()
+            COMMAND_SECONDS.observe((self._clock.now_ms() - envelope.arrived_ms) / 1000)
+            if not envelope.answer.done():
+                envelope.answer.set_result(outcome)
+            return
+        is_named = isinstance(outcome, OkeyError)
+        COMMANDS.labels(kind, outcome.reason if isinstance(outcome, OkeyError) else "ERROR").inc()
+        if not is_named:
+            _log.error("command_failed", table_id=self.table_id, kind=kind, exc_info=outcome)
+        if not envelope.answer.done():
+            envelope.answer.set_exception(outcome)
+            # The engine's own commands may be refused with nobody waiting for the answer.
+            envelope.answer.exception()
+
+    async def _handle(self, envelope: _Envelope) -> Accepted:
+        if envelope.request is not None:
+            known = self._requests.find(envelope.request)
+            if known is not None:
+                return known
+        context = c.Context(envelope.arrived_ms, c.seal(os.urandom(SEED_BYTES)))
+        before = self.state
+        events, after = step(before, envelope.command, context)
+        if not events:
+            return Accepted(self.seq, ())
+        row = Row(self.seq + 1, envelope.arrived_ms, events, envelope.request)
+        await self._append(before, after, row, envelope.names)
+        self.names.update(envelope.names)
+        change = Change(before, after, row)
+        self._take(change)
+        self._follow(self, change)
+        return Accepted(row.seq, events)
+
+    async def _append(
+        self,
+        before: TableState | None,
+        after: TableState,
+        row: Row,
+        names: tuple[tuple[str, str], ...],
+    ) -> None:
+        """Commit the row, or give the table up where it is not certain that it is ours."""
+        is_bound = after.config.rules.one_table_per_player
+        was = seated_players(before) if before is not None and is_bound else frozenset()
+        now = seated_players(after) if is_bound else frozenset()
+        append = Append(
+            table_id=self.table_id,
+            seq=row.seq,
+            at_ms=row.at_ms,
+            payload=encode_events(row.events),
+            request=row.request,
+            joined=tuple(sorted(now - was)),
+            left=tuple(sorted(was - now)),
+            names=names,
+            is_last=after.is_done,
+        )
+        [verdict] = await asyncio.gather(self._commit.append(append), return_exceptions=True)
+        if verdict is None:
+            return
+        if isinstance(verdict, SitsElsewhere):
+            raise SeatedElsewhere(verdict.player, verdict.table_id)
+        self._is_lost = True
+        self._lose(self)
+        if isinstance(verdict, BaseException):
+            raise verdict
+        raise self._reloading()
+
+    def _take(self, change: Change) -> None:
+        self.state = change.after
+        self.seq = change.row.seq
+        self.created_ms = self.created_ms or change.row.at_ms
+        self._requests.fold(change.row)
+        self.holds.fold(change.row.events)
+
+    def _reloading(self) -> TableReloading:
+        return TableReloading(f"table {self.table_id} is being loaded; send the request again")

@@ -1,0 +1,110 @@
+"""Why the engine, not the rules, refuses."""
+
+from collections.abc import Mapping
+
+import grpc
+from okey.errors import Exhausted, Forbidden, NotFound, Refused, Unavailable
+from okey_runtime.errors import RpcFailure
+
+
+class NoSuchTable(NotFound):
+    """There is no table of this id."""
+
+    reason = "TABLE_NOT_FOUND"
+
+
+class NoSuchRound(NotFound):
+    """The table has no round of this number."""
+
+    reason = "ROUND_NOT_FOUND"
+
+
+class RoundNotEnded(Refused):
+    """A round is shown in full only when it is over, to nobody earlier (T9)."""
+
+    reason = "ROUND_NOT_ENDED"
+
+
+class NoRound(Refused):
+    """The caller holds no tiles now."""
+
+    reason = "NO_ROUND"
+
+
+class RequestIdReused(Refused):
+    """The request id stands for another request already."""
+
+    reason = "REQUEST_ID_REUSED"
+
+
+class SeatedElsewhere(Refused):
+    """The player sits at another table (W3)."""
+
+    reason = "ALREADY_SEATED"
+
+    def __init__(self, player: str, table_id: str) -> None:
+        super().__init__(f"{player} sits at table {table_id} already; leave there first (W3)")
+        self.table_id = table_id
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """Where the player sits."""
+        return {"table_id": self.table_id}
+
+
+class Maintenance(Unavailable):
+    """No new tables and matches for now; running ones go on."""
+
+    reason = "MAINTENANCE"
+
+
+class TableReloading(Unavailable):
+    """The engine loads the table from its journal; send the same request again."""
+
+    reason = "TABLE_RELOADING"
+
+
+class TableQuarantined(Unavailable):
+    """The table's journal cannot be replayed; operators are told."""
+
+    reason = "TABLE_QUARANTINED"
+
+
+class EngineStopping(Unavailable):
+    """This engine stops; send the same request again, elsewhere or a little later."""
+
+    reason = "ENGINE_STOPPING"
+
+
+class TableBusy(Exhausted):
+    """Too many commands wait at this table."""
+
+    reason = "TABLE_BUSY"
+
+
+class ArrangedTooOften(Exhausted):
+    """ArrangeRack is for a person's button, not for a loop."""
+
+    reason = "ARRANGE_TOO_OFTEN"
+
+
+class NotThisPlayer(Forbidden):
+    """A player acts for itself only; naming another one is the lobby's right."""
+
+    reason = "PLAYER_NOT_CALLER"
+
+
+class NoSuchEngine(NotFound):
+    """No engine of this name is a member."""
+
+    reason = "ENGINE_NOT_FOUND"
+
+
+def stake_declined(reason: str) -> RpcFailure:
+    """What the caller of TakeSeat or PlayOn gets when the wallet declined: the wallet's reason."""
+    return RpcFailure(
+        grpc.StatusCode.FAILED_PRECONDITION,
+        reason,
+        f"the wallet declined the stake ({reason}); the seat is free again",
+        {},
+    )

@@ -1,0 +1,80 @@
+"""Rows of many tables gathered into one transaction: while one is in flight, the next gathers.
+
+There is no fixed wait, so a quiet engine commits at once and a busy one in batches.
+"""
+
+import asyncio
+from typing import Final, Protocol
+
+from okey.errors import Exhausted
+from okey_runtime.clock import Clock
+
+from services.engine.appending import Append, Verdict
+from services.engine.metrics import COMMIT_ROWS, COMMIT_SECONDS
+
+_MOST_ROWS: Final = 256
+_MOST_WAITING: Final = 20_000
+
+
+class TooManyWaiting(Exhausted):
+    """More rows wait for the database than the engine keeps; try again later."""
+
+    reason = "ENGINE_BUSY"
+
+
+class Store(Protocol):
+    """Where the rows go; ``Journal`` is the one for production."""
+
+    async def append(self, batch: list[Append]) -> list[Verdict]:
+        """Write the rows in one transaction; one verdict each, in order."""
+        ...
+
+
+class GroupCommit:
+    """Takes single rows and commits them in batches; ``run`` must be running."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._waiting: list[tuple[Append, asyncio.Future[Verdict]]] = []
+        self._wake = asyncio.Event()
+
+    async def append(self, row: Append) -> Verdict:
+        """Commit one row; returns when it is durable, or with the reason why it did not go in.
+
+        A table has at most one row waiting at a time.
+
+        Raises:
+            DatabaseAway: it is unknown whether the row went in.
+            TooManyWaiting: the row was not tried.
+        """
+        if len(self._waiting) >= _MOST_WAITING:
+            raise TooManyWaiting(f"{_MOST_WAITING} rows wait for the database; try again later")
+        answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+        self._waiting.append((row, answer))
+        self._wake.set()
+        return await answer
+
+    async def run(self) -> None:
+        """Commit batches for as long as the engine lives."""
+        while True:
+            await self._wake.wait()
+            batch, self._waiting = self._waiting[:_MOST_ROWS], self._waiting[_MOST_ROWS:]
+            if not self._waiting:
+                self._wake.clear()
+            await self._commit(batch)
+
+    async def _commit(self, batch: list[tuple[Append, asyncio.Future[Verdict]]]) -> None:
+        started_ms = self._clock.monotonic_ms()
+        [verdicts] = await asyncio.gather(
+            self._store.append([row for row, _ in batch]), return_exceptions=True
+        )
+        COMMIT_SECONDS.observe((self._clock.monotonic_ms() - started_ms) / 1000)
+        COMMIT_ROWS.observe(len(batch))
+        for index, (_, answer) in enumerate(batch):
+            if answer.done():
+                continue  # whoever asked has gone
+            if isinstance(verdicts, BaseException):
+                answer.set_exception(verdicts)
+            else:
+                answer.set_result(verdicts[index])

@@ -1,0 +1,119 @@
+"""The engine's database: rows of tables, who sits where, how far each sink was told."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from okey_runtime.database import Database, Isolation
+from sqlalchemy import Connection, Select, Table, func, select, update
+
+from services.engine.appending import Append, Verdict, append_batch, upsert
+from services.engine.record import Request, Row, decode_events
+from services.engine.schema import cursors, journal, members, players, seated, tables
+
+# The primary key keeps two owners apart, so nothing stronger is needed.
+_WRITES = Isolation.READ_COMMITTED
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A table as the registry knows it."""
+
+    table_id: str
+    created_ms: int
+    is_closed: bool
+
+
+class Journal:
+    """All methods raise ``DatabaseAway`` (a write may then have taken effect) and
+    ``DatabaseBusy``.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def append(self, batch: Sequence[Append]) -> list[Verdict]:
+        """Write rows of several tables in one transaction; one verdict each, in order."""
+        return await self._database.transact(lambda c: append_batch(c, batch), _WRITES)
+
+    async def rows(self, table_id: str) -> list[Row]:
+        """Every row of the table, oldest first; none where there is no such table.
+
+        Raises ``UndecodableMessage`` for a row that this version cannot read.
+        """
+        query = select(journal).where(journal.c.table_id == table_id).order_by(journal.c.seq)
+        found = await self._database.read(lambda c: c.execute(query).all())
+        return [
+            Row(
+                row.seq,
+                row.at_ms,
+                decode_events(row.payload),
+                Request(row.player, row.request_id, row.request_hash) if row.request_id else None,
+            )
+            for row in found
+        ]
+
+    async def unretired(self, after: str, limit: int) -> list[Registered]:
+        """Tables with something left to do, by id, after the given one."""
+        return await self._registered(
+            select(tables)
+            .where(~tables.c.is_retired & (tables.c.table_id > after))
+            .order_by(tables.c.table_id)
+            .limit(limit)
+        )
+
+    async def registered(self, table_id: str) -> Registered | None:
+        """The table's entry, or None where there is none."""
+        found = await self._registered(select(tables).where(tables.c.table_id == table_id))
+        return found[0] if found else None
+
+    async def _registered(self, query: Select[Any]) -> list[Registered]:
+        found = await self._database.read(lambda c: c.execute(query).all())
+        return [Registered(row.table_id, row.created_ms, row.is_closed) for row in found]
+
+    async def seated_at(self, player: str) -> str:
+        """The table where the player sits, or empty (W3)."""
+        query = select(seated.c.table_id).where(seated.c.player == player)
+        return await self._database.read(lambda c: c.execute(query).scalar()) or ""
+
+    async def names(self, player_ids: Iterable[str]) -> Mapping[str, str]:
+        """Display names by player, without those that have none."""
+        query = select(players).where(players.c.player.in_(sorted(player_ids)))
+        found = await self._database.read(lambda c: c.execute(query).all())
+        return {row.player: row.display_name for row in found}
+
+    async def cursors(self, table_id: str) -> Mapping[str, int]:
+        """By sink, the newest row of the table that the sink has answered."""
+        query = select(cursors).where(cursors.c.table_id == table_id)
+        found = await self._database.read(lambda c: c.execute(query).all())
+        return {row.sink: row.seq for row in found}
+
+    async def checkpoint(self, table_id: str, sink: str, seq: int) -> None:
+        """Note that the sink has answered the table's rows up to ``seq``."""
+        await self._put(cursors, {"table_id": table_id, "sink": sink, "seq": seq}, 2)
+
+    async def retire(self, table_id: str) -> None:
+        """Note that nothing is left to do for a closed table."""
+        statement = update(tables).where(tables.c.table_id == table_id).values(is_retired=True)
+
+        def work(connection: Connection) -> None:
+            connection.execute(statement)
+
+        await self._database.transact(work, _WRITES)
+
+    async def renew(self, engine: str, address: str, now_ms: int) -> None:
+        """Say that the engine was alive at this moment."""
+        await self._put(members, {"engine": engine, "address": address, "renewed_ms": now_ms}, 1)
+
+    async def _put(self, table: Table, row: dict[str, str | int], key_columns: int) -> None:
+        """Insert or replace; the key is the row's first columns."""
+
+        def work(connection: Connection) -> None:
+            connection.execute(upsert(connection, table, list(row)[:key_columns]), [row])
+
+        await self._database.transact(work, _WRITES)
+
+    async def last_renewal_ms(self) -> int:
+        """When an engine was last known to be alive; 0 where none ever was."""
+        query = select(func.max(members.c.renewed_ms))
+        return await self._database.read(lambda c: c.execute(query).scalar()) or 0

@@ -1,0 +1,50 @@
+"""What Prometheus reads of the engine; labels are few and closed, never ids."""
+
+from typing import Final
+
+from okey_runtime.metrics import LATENCY_BUCKETS_S
+from prometheus_client import Counter, Gauge, Histogram
+
+TABLES: Final = Gauge("okey_engine_tables", "Tables in memory, by phase.", ("phase",))
+QUARANTINED: Final = Gauge(
+    "okey_engine_quarantined_tables", "Tables that stand still because their journal fails."
+)
+COMMANDS: Final = Counter(
+    "okey_engine_commands_total",
+    "Commands decided, by kind and by OK or the reason of the refusal.",
+    ("kind", "code"),
+)
+COMMAND_SECONDS: Final = Histogram(
+    "okey_engine_command_seconds",
+    "From the arrival of a command to its commit, accepted ones.",
+    buckets=LATENCY_BUCKETS_S,
+)
+TIMER_LATE_SECONDS: Final = Histogram(
+    "okey_engine_timer_late_seconds",
+    "How long after its deadline a table's clock rang.",
+    buckets=LATENCY_BUCKETS_S,
+)
+COMMIT_SECONDS: Final = Histogram(
+    "okey_engine_commit_seconds", "How long one commit took.", buckets=LATENCY_BUCKETS_S
+)
+COMMIT_ROWS: Final = Histogram(
+    "okey_engine_commit_rows",
+    "Rows in one commit.",
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
+)
+RELAY_WAITING: Final = Gauge(
+    "okey_engine_relay_waiting_rows", "Rows that a sink has not answered yet.", ("sink",)
+)
+RELAY_ANSWERS: Final = Counter(
+    "okey_engine_relay_answers_total",
+    "Answers of sinks: OK, DECLINED, UNCERTAIN.",
+    ("sink", "code"),
+)
+WATCHERS: Final = Gauge("okey_engine_watchers", "Open streams.")
+WATCHERS_CUT: Final = Counter(
+    "okey_engine_watchers_cut_total", "Streams ended by the engine, by reason.", ("reason",)
+)
+BOT_ANSWERS: Final = Counter(
+    "okey_engine_bot_answers_total", "What became of AI turns: move, refused, no_answer.", ("code",)
+)
+EVENTS: Final = Counter("okey_engine_events_total", "Events, by type.", ("type",))

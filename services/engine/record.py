@@ -1,0 +1,46 @@
+"""What one journal row holds: the events of one command, as protobuf."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, cast, get_args
+
+from okey.api.journal.v1 import journal_pb2
+from okey.table.events import Event
+from okey_runtime.codec import UnionCodec
+
+_EVENTS: Final = UnionCodec(get_args(Event), journal_pb2.StoredEvent, oneof="event", is_exact=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Who asked for a row under which id; ``digest`` is the SHA-256 of the request's content."""
+
+    player: str
+    request_id: str
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a table's journal; ``at_ms`` is when its command arrived."""
+
+    seq: int
+    at_ms: int
+    events: tuple[Event, ...]
+    request: Request | None = None
+
+
+def encode_events(events: Sequence[Event]) -> bytes:
+    """The events as a row's payload."""
+    record = journal_pb2.Record(events=[_EVENTS.encode(event) for event in events])
+    return record.SerializeToString()
+
+
+def decode_events(payload: bytes) -> tuple[Event, ...]:
+    """The events of a row's payload.
+
+    Raises:
+        UndecodableMessage: an event, or a value in it, is not known to this version.
+    """
+    record = journal_pb2.Record.FromString(payload)
+    return tuple(cast(Event, _EVENTS.decode(stored)) for stored in record.events)

@@ -1,0 +1,177 @@
+"""The outbox: each table's rows carried to one sink, in order, until the answer is definite.
+
+The journal is the outbox and a cursor per table and sink says how far it was read. An answer
+becomes a command of the table first and moves the cursor then, so that a crash between repeats the
+call: its key is the same, so it takes effect once, and the table ignores an answer that it does not
+wait for. A sink that is away holds up nobody but who waits for it.
+"""
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import grpc
+from google.protobuf.message import Message
+from okey.errors import Exhausted, OkeyError, Unavailable
+from okey.table import commands as c
+from okey.table.state import TableState
+from okey_runtime.logging import get_logger
+
+from services.engine.actor import TableActor
+from services.engine.metrics import RELAY_ANSWERS, RELAY_WAITING
+from services.engine.record import Row
+
+_FIRST_WAIT_S: Final = 0.05
+_LAST_WAIT_S: Final = 3.0
+
+_DEFINITE: Final = frozenset(
+    {
+        grpc.StatusCode.FAILED_PRECONDITION,
+        grpc.StatusCode.INVALID_ARGUMENT,
+        grpc.StatusCode.NOT_FOUND,
+        grpc.StatusCode.ALREADY_EXISTS,
+    }
+)
+
+_log = get_logger(__name__)
+
+
+class Uncertain(Exception):
+    """Nobody knows whether a call took effect."""
+
+
+def is_definite(code: grpc.StatusCode) -> bool:
+    """Whether a refusal with this code is the sink's last word.
+
+    A refused token is not: it says that the engine is set up wrongly, and is mended from outside.
+    """
+    return code in _DEFINITE
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A definite answer: what it means to the table, and the reason of a decline."""
+
+    command: c.Command | None
+    declined: str
+
+
+class Sink(Protocol):
+    """A service that is told of what happens at tables."""
+
+    @property
+    def name(self) -> str:
+        """The name of its cursors; never changes."""
+        ...
+
+    def calls(self, before: TableState | None, after: TableState, row: Row) -> list[Message]:
+        """The requests that a row asks for, in order."""
+        ...
+
+    async def deliver(self, call: Message) -> Answer:
+        """Make the call once, or raise ``Uncertain``."""
+        ...
+
+
+class Checkpoints(Protocol):
+    """Where cursors are kept; ``Journal`` is the one for production."""
+
+    async def checkpoint(self, table_id: str, sink: str, seq: int) -> None:
+        """Note that the sink has answered the table's rows up to ``seq``."""
+        ...
+
+
+class Relay:
+    """Carries every table's rows to one sink; a task a table, only while there is something."""
+
+    def __init__(
+        self, sink: Sink, checkpoints: Checkpoints, idle: Callable[[TableActor], None]
+    ) -> None:
+        """``idle`` is called each time when a table's rows are all answered."""
+        self._sink = sink
+        self._checkpoints = checkpoints
+        self._idle = idle
+        self._waiting: dict[str, deque[tuple[int, list[Message]]]] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._gauge = RELAY_WAITING.labels(sink.name)
+
+    @property
+    def name(self) -> str:
+        """The sink's name."""
+        return self._sink.name
+
+    def is_idle(self, table_id: str) -> bool:
+        """Whether nothing of the table waits for an answer."""
+        return table_id not in self._tasks
+
+    def push(
+        self, actor: TableActor, before: TableState | None, after: TableState, row: Row
+    ) -> None:
+        """Carry what a committed row asks for; rows come in order."""
+        calls = self._sink.calls(before, after, row)
+        if not calls:
+            return
+        self._waiting.setdefault(actor.table_id, deque()).append((row.seq, calls))
+        self._gauge.inc()
+        if actor.table_id not in self._tasks:
+            task = asyncio.create_task(self._carry(actor), name=f"{self.name}-{actor.table_id}")
+            self._tasks[actor.table_id] = task
+
+    def forget(self, table_id: str) -> None:
+        """Stop carrying for a table that is let go; who loads it starts from the cursor."""
+        task = self._tasks.pop(table_id, None)
+        if task is not None:
+            task.cancel()
+        self._gauge.dec(len(self._waiting.pop(table_id, ())))
+
+    async def _carry(self, actor: TableActor) -> None:
+        rows = self._waiting[actor.table_id]
+        while rows:
+            seq, calls = rows[0]
+            for call in calls:
+                answer = await self._until_definite(call)
+                if answer.command is not None and not await self._tell(actor, answer.command):
+                    return
+            await self._checkpoint(actor.table_id, seq)
+            rows.popleft()
+            self._gauge.dec()
+        del self._waiting[actor.table_id], self._tasks[actor.table_id]
+        self._idle(actor)
+
+    async def _until_definite(self, call: Message) -> Answer:
+        wait_s = _FIRST_WAIT_S
+        while True:
+            try:
+                answer = await self._sink.deliver(call)
+            except Uncertain as error:
+                RELAY_ANSWERS.labels(self.name, "UNCERTAIN").inc()
+                _log.warning("sink_uncertain", sink=self.name, error=str(error))
+                await asyncio.sleep(wait_s * random.uniform(0.5, 1.0))
+                wait_s = min(2 * wait_s, _LAST_WAIT_S)
+                continue
+            RELAY_ANSWERS.labels(self.name, "DECLINED" if answer.declined else "OK").inc()
+            return answer
+
+    async def _tell(self, actor: TableActor, command: c.Command) -> bool:
+        """Hand an answer to the table; False where the table was let go meanwhile."""
+        try:
+            await actor.post(command)
+        except (Unavailable, Exhausted):
+            return False
+        except OkeyError as error:
+            _log.error("answer_refused", table_id=actor.table_id, error=str(error))
+        return True
+
+    async def _checkpoint(self, table_id: str, seq: int) -> None:
+        wait_s = _FIRST_WAIT_S
+        while True:
+            try:
+                await self._checkpoints.checkpoint(table_id, self.name, seq)
+            except (Unavailable, Exhausted):
+                await asyncio.sleep(wait_s * random.uniform(0.5, 1.0))
+                wait_s = min(2 * wait_s, _LAST_WAIT_S)
+            else:
+                return

@@ -1,0 +1,82 @@
+"""The tables of the engine's database; the migrations make them, this module names them.
+
+``journal`` is the truth and its primary key is the fence: whoever appends to a table says which row
+comes next, and only one can have it. Everything else is written in the same transaction as the row
+that it follows from, or can be rebuilt from the rows.
+"""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    false,
+)
+
+metadata: Final = MetaData()
+
+# PostgreSQL shall sort ids by bytes, as SQLite does: pages of tables are cut by id.
+_TableId: Final = String(26).with_variant(String(26, collation="C"), "postgresql")
+
+tables: Final = Table(
+    "tables",
+    metadata,
+    Column("table_id", _TableId, primary_key=True),
+    Column("created_ms", BigInteger, nullable=False),
+    # Closed, but the sinks may not have been told everything yet.
+    Column("is_closed", Boolean, nullable=False, server_default=false()),
+    # Closed and told: nothing is left to do, so it is not loaded any more.
+    Column("is_retired", Boolean, nullable=False, server_default=false()),
+)
+open_tables: Final = Index("open_tables", tables.c.is_retired, tables.c.table_id)
+
+journal: Final = Table(
+    "journal",
+    metadata,
+    Column("table_id", _TableId, ForeignKey("tables.table_id"), primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    Column("player", String(64)),
+    Column("request_id", String(64)),
+    Column("request_hash", LargeBinary),
+)
+
+seated: Final = Table(
+    "seated",
+    metadata,
+    # W3: a player sits once.
+    Column("player", String(64), primary_key=True),
+    Column("table_id", _TableId, nullable=False),
+)
+
+cursors: Final = Table(
+    "cursors",
+    metadata,
+    Column("table_id", _TableId, primary_key=True),
+    Column("sink", String(16), primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+)
+
+members: Final = Table(
+    "members",
+    metadata,
+    Column("engine", String(100), primary_key=True),
+    Column("address", String(255), nullable=False),
+    Column("renewed_ms", BigInteger, nullable=False),
+)
+
+# The only place where display names stand; erasing a row here erases the name.
+players: Final = Table(
+    "players",
+    metadata,
+    Column("player", String(64), primary_key=True),
+    Column("display_name", String(64), nullable=False),
+)

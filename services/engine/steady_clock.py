@@ -1,0 +1,31 @@
+"""The engine's time: wall time that runs with the monotonic clock.
+
+Deadlines are wall time, since they outlast the process, but a machine whose clock is set must not
+ring or stretch them: so the wall is read once, and from then on it moves as the monotonic clock.
+"""
+
+from okey_runtime.clock import Clock
+
+
+class SteadyClock:
+    """A ``Clock`` whose ``now_ms`` never jumps."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._offset_ms = clock.now_ms() - clock.monotonic_ms()
+
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch, as the wall was when this clock was made."""
+        return self._clock.monotonic_ms() + self._offset_ms
+
+    def monotonic_ms(self) -> int:
+        """Milliseconds of the monotonic clock."""
+        return self._clock.monotonic_ms()
+
+    async def sleep_until_ms(self, monotonic_ms: int) -> None:
+        """Return once ``monotonic_ms()`` has reached the given moment."""
+        await self._clock.sleep_until_ms(monotonic_ms)
+
+    def monotonic_of(self, wall_ms: int) -> int:
+        """The monotonic moment at which ``now_ms`` is ``wall_ms``."""
+        return wall_ms - self._offset_ms
