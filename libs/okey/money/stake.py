@@ -1,5 +1,7 @@
 """Stakes before and at the start of a match: hold, give back, start (M1, M2, M7, Ç2)."""
 
+from collections.abc import Iterable
+
 from okey.errors import InvalidInput
 from okey.money.account import (
     HOUSE_BOT_BANK,
@@ -35,6 +37,15 @@ def void_hold(table_id: str, player_id: str, stake: int) -> Journal:
         JournalKind.VOID_HOLD,
         [(escrow_account(table_id), -stake), (player_account(player_id), stake)],
     )
+
+
+def void_open_match(table_id: str, held: Iterable[tuple[str, int]]) -> Journal | None:
+    """M10 before the start: every (player, stake) held goes back; None where nothing is held."""
+    parts = [(player_account(player), stake) for player, stake in held]
+    if not parts:
+        return None
+    total = sum(stake for _, stake in parts)
+    return Journal.of(JournalKind.VOID_MATCH, [(escrow_account(table_id), -total), *parts])
 
 
 def start_match(match: MatchMoney) -> Journal:

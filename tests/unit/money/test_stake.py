@@ -11,6 +11,7 @@ from okey.money.stake import (
     start_match,
     void_hold,
     void_match,
+    void_open_match,
 )
 from okey.rules.variant import Mode
 
@@ -68,6 +69,14 @@ def test_voiding_gives_every_stake_back_and_leaves_the_older_kasa() -> None:
         "player:C": 57,
         HOUSE_BOT_BANK: 57,
     }
+
+
+def test_voiding_before_the_start_gives_back_what_is_held() -> None:
+    """M10, M1: nothing is in the pot yet; with nothing held nothing is booked."""
+    journal = void_open_match("t1", [("A", 57), ("B", 57)])
+    assert journal is not None
+    assert amounts(journal) == {"escrow:t1": -114, "player:A": 57, "player:B": 57}
+    assert void_open_match("t1", []) is None
 
 
 def test_voiding_klasik_takes_no_rake() -> None:

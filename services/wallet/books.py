@@ -1,0 +1,178 @@
+"""The books within one transaction: lock accounts in order, check, post a journal (M3, M5)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from okey.money.account import Account, is_balance_kept, is_player, player_of
+from okey.money.journal import Journal, JournalKind, Leg
+from okey.money.stake import grant
+from okey.rules.rule_set import RuleSet
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from services.wallet.decline import AccountFrozen, InsufficientFunds, RulesUnknown
+from services.wallet.insert import insert_new_rows
+from services.wallet.schema import accounts, journals, postings
+
+
+class NotLocked(AssertionError):
+    """A journal touches an account that its operation has not locked: a bug in this service."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """What the house has set: rule sets by version, the one in force, the welcome grant."""
+
+    rule_sets: Mapping[str, RuleSet]
+    current_version: str
+    welcome_chips: int
+
+    def rules(self, version: str) -> RuleSet:
+        """The rule set of this version. Raises ``RulesUnknown``."""
+        if version not in self.rule_sets:
+            known = ", ".join(sorted(self.rule_sets))
+            raise RulesUnknown(f"rule set {version!r} is unknown here: this wallet has {known}")
+        return self.rule_sets[version]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What a journal is about, besides its legs."""
+
+    rules_version: str
+    table_id: str | None = None
+    match_id: str | None = None
+    actor: str | None = None
+    reason: str | None = None
+    reverses: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A journal as it stands in the books, legs by account name."""
+
+    journal_id: int
+    legs: tuple[Leg, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Account:
+    balance: int
+    version: int
+    frozen: bool
+
+
+class Books:
+    """One transaction's hold on the books; made anew for each, and used by nobody else."""
+
+    def __init__(self, connection: Connection, house: House, now_ms: int) -> None:
+        self.connection = connection
+        self.house = house
+        self.now_ms = now_ms
+        self._locked: dict[Account, _Account] = {}
+
+    def lock(self, names: Iterable[Account]) -> None:
+        """Hold these accounts until the transaction ends; opens those that were never used.
+
+        All an operation touches in one call, so that everybody locks in the same order. A player's
+        account is opened with its welcome grant.
+        """
+        wanted = sorted({name for name in names if is_balance_kept(name)})
+        opened = insert_new_rows(
+            self.connection,
+            accounts,
+            [{"account": name, "balance": 0, "version": 0, "frozen": False} for name in wanted],
+        )
+        rows = self.connection.execute(
+            select(accounts)
+            .where(accounts.c.account.in_(wanted))
+            .order_by(accounts.c.account)
+            .with_for_update()
+        )
+        for row in rows:
+            self._locked[Account(row.account)] = _Account(row.balance, row.version, row.frozen)
+        for name in opened:
+            self._welcome(Account(name))
+
+    def balance(self, account: Account) -> int:
+        """The balance of an account that this transaction has locked, in chips."""
+        return self._known(account).balance
+
+    def available(self, account: Account) -> int:
+        """What can be taken from the account now, in chips; nothing while it is frozen."""
+        known = self._known(account)
+        return 0 if known.frozen else known.balance
+
+    def post(self, journal: Journal, note: Note) -> Posted:
+        """Book a journal. Raises ``InsufficientFunds``, ``AccountFrozen``."""
+        changed = {
+            leg.account: self._moved(leg) for leg in journal.legs if is_balance_kept(leg.account)
+        }
+        journal_id = self._insert_journal(journal.kind, note)
+        legs = tuple(sorted(journal.legs, key=lambda leg: leg.account))
+        self.connection.execute(
+            insert(postings),
+            [_posting_row(journal_id, leg, changed.get(leg.account)) for leg in legs],
+        )
+        if changed:
+            self._write_balances(changed)
+        return Posted(journal_id, legs)
+
+    def _welcome(self, account: Account) -> None:
+        if is_player(account) and self.house.welcome_chips:
+            welcome = grant(player_of(account), self.house.welcome_chips, JournalKind.WELCOME)
+            self.post(welcome, Note(rules_version=self.house.current_version))
+
+    def _known(self, account: Account) -> _Account:
+        try:
+            return self._locked[account]
+        except KeyError:
+            raise NotLocked(f"{account} is not locked: lock all accounts first") from None
+
+    def _moved(self, leg: Leg) -> _Account:
+        known = self._known(leg.account)
+        if leg.amount < 0 and known.frozen:
+            raise AccountFrozen(f"{leg.account} is frozen: nothing can be taken from it")
+        balance = known.balance + leg.amount
+        if balance < 0:
+            raise InsufficientFunds(
+                f"{leg.account} has {known.balance} chips, {-leg.amount} are asked for (M3)"
+            )
+        return replace(known, balance=balance, version=known.version + 1)
+
+    def _insert_journal(self, kind: JournalKind, note: Note) -> int:
+        row = {
+            "kind": kind.value,
+            "rules_version": note.rules_version,
+            "booked_ms": self.now_ms,
+            "table_id": note.table_id,
+            "match_id": note.match_id,
+            "actor": note.actor,
+            "reason": note.reason,
+            "reverses": note.reverses,
+        }
+        added = insert(journals).values(row).returning(journals.c.journal_id)
+        return int(self.connection.execute(added).scalar_one())
+
+    def _write_balances(self, changed: Mapping[Account, _Account]) -> None:
+        self.connection.execute(
+            update(accounts)
+            .where(accounts.c.account == bindparam("name"))
+            .values(balance=bindparam("new_balance"), version=bindparam("new_version")),
+            [
+                {"name": name, "new_balance": each.balance, "new_version": each.version}
+                for name, each in sorted(changed.items())
+            ],
+        )
+        self._locked.update(changed)
+
+
+def _posting_row(
+    journal_id: int, leg: Leg, account: _Account | None
+) -> dict[str, str | int | None]:
+    return {
+        "journal_id": journal_id,
+        "account": leg.account,
+        "amount": leg.amount,
+        "balance_after": account.balance if account else None,
+        "version": account.version if account else None,
+    }

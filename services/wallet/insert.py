@@ -1,0 +1,25 @@
+"""Adding a row unless it is there: the one statement whose spelling the databases do not share."""
+
+from collections.abc import Mapping
+
+from sqlalchemy import Connection, Table
+from sqlalchemy.dialects import postgresql, sqlite
+
+Value = str | int | bool | None
+
+
+def insert_new(connection: Connection, table: Table, row: Mapping[str, Value]) -> bool:
+    """Whether the row was added, its key was free; waits for a rival that has not committed."""
+    return bool(insert_new_rows(connection, table, [row]))
+
+
+def insert_new_rows(
+    connection: Connection, table: Table, rows: list[Mapping[str, Value]]
+) -> list[str]:
+    """Add rows in the given order unless their keys are taken; the (first) keys of those added."""
+    key = next(iter(table.primary_key.columns))
+    if connection.dialect.name == "postgresql":
+        added = postgresql.insert(table).values(rows).on_conflict_do_nothing().returning(key)
+        return list(connection.execute(added).scalars())
+    added_here = sqlite.insert(table).values(rows).on_conflict_do_nothing().returning(key)
+    return list(connection.execute(added_here).scalars())

@@ -1,0 +1,5 @@
+"""Alembic's entry; ``okey_runtime.migrations`` opens the connection."""
+
+from okey_runtime.migrations import run_migrations
+
+run_migrations()

@@ -1,0 +1,160 @@
+"""A started match in the wallet's books: give up, settle, void (M9, M10, Ç3..Ç7, K7, K10)."""
+
+from dataclasses import dataclass
+
+from okey.money.account import (
+    escrow_account,
+    kasa_account,
+    player_account,
+    pot_account,
+)
+from okey.money.forfeit import forfeit
+from okey.money.journal import Journal
+from okey.money.match import MatchMoney, SeatMoney
+from okey.money.settle import settle
+from okey.money.stake import void_match, void_open_match
+from okey.rules.rule_set import RuleSet
+from okey.rules.variant import Mode, Variant
+from sqlalchemy import select, update
+
+from services.wallet.books import Books, Note
+from services.wallet.command import ForfeitSeat, SettleMatch, VoidMatch
+from services.wallet.decline import MatchNotStarted, SeatNotOwned
+from services.wallet.receipt import NOTHING_BOOKED, Receipt
+from services.wallet.schema import match_seats, matches
+from services.wallet.states import (
+    HoldState,
+    MatchState,
+    held_of_match,
+    lock_table,
+    match_state,
+    move_hold,
+    move_match,
+    not_running,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A match as it was started, its accounts locked."""
+
+    money: MatchMoney
+    rules: RuleSet
+    note: Note
+
+
+def settle_match(books: Books, asked: SettleMatch) -> Receipt:
+    """Pay the pot out. Raises a ``Declined``, or ``OutcomeDoesNotFit``, ``MalformedMatch``."""
+    _lock_table_of(books, asked.match_id)
+    if not move_match(books.connection, asked.match_id, MatchState.STARTED, MatchState.SETTLED):
+        raise not_running(books.connection, asked.match_id)
+    running = _load(books, asked.match_id)
+    return _post(books, running, settle(running.money, asked.outcome, running.rules))
+
+
+def void(books: Books, asked: VoidMatch) -> Receipt:
+    """M10: give every stake back, before or after the start. Raises a ``Declined``."""
+    table_id = _lock_table_of(books, asked.match_id)
+    if move_match(books.connection, asked.match_id, MatchState.OPEN, MatchState.VOIDED):
+        return _void_open(books, asked.match_id, table_id)
+    if not move_match(books.connection, asked.match_id, MatchState.STARTED, MatchState.VOIDED):
+        raise not_running(books.connection, asked.match_id)
+    running = _load(books, asked.match_id)
+    return _post(books, running, void_match(running.money))
+
+
+def forfeit_seat(books: Books, asked: ForfeitSeat) -> Receipt:
+    """M9: book the penalty, the seat is the house's. Raises a ``Declined``, ``MalformedMatch``."""
+    _lock_table_of(books, asked.match_id)
+    if match_state(books.connection, asked.match_id) is not MatchState.STARTED:
+        raise not_running(books.connection, asked.match_id)
+    running = _load(books, asked.match_id)
+    owner = running.money.owner(asked.seat)
+    if owner is None:
+        raise SeatNotOwned(
+            f"seat {asked.seat} of {asked.match_id} is the house's: nobody can give it up (M9)"
+        )
+    available = books.available(player_account(owner))
+    cost = forfeit(running.money, asked.seat, available, running.rules)
+    _give_up(books, asked, cost.penalty, cost.shortfall)
+    if cost.journal is None:
+        return Receipt(journal_id=None, shortfall=cost.shortfall)
+    posted = books.post(cost.journal, running.note)
+    return Receipt(
+        journal_id=posted.journal_id,
+        legs=posted.legs,
+        penalty=cost.penalty,
+        shortfall=cost.shortfall,
+    )
+
+
+def _give_up(books: Books, asked: ForfeitSeat, penalty: int, shortfall: int) -> None:
+    seat = (match_seats.c.match_id == asked.match_id) & (match_seats.c.seat == asked.seat)
+    changed = books.connection.execute(
+        update(match_seats)
+        .where(seat, match_seats.c.is_given_up.is_(False))
+        .values(is_given_up=True, penalty=penalty, shortfall=shortfall)
+        .returning(match_seats.c.seat)
+    )
+    if changed.one_or_none() is None:
+        raise SeatNotOwned(f"seat {asked.seat} of {asked.match_id} was given up before (M9)")
+
+
+def _lock_table_of(books: Books, match_id: str) -> str:
+    """Have the match's table to oneself; its id. Raises ``MatchNotStarted``."""
+    found = select(matches.c.table_id).where(matches.c.match_id == match_id)
+    table_id = books.connection.execute(found).scalar_one_or_none()
+    if table_id is None:
+        raise MatchNotStarted(f"match {match_id} was never seen: no stake was held for it (M2)")
+    lock_table(books.connection, table_id)
+    return str(table_id)
+
+
+def _void_open(books: Books, match_id: str, table_id: str) -> Receipt:
+    held = [
+        hold
+        for hold in held_of_match(books.connection, match_id)
+        if move_hold(books.connection, hold.hold_id, HoldState.VOIDED)
+    ]
+    journal = void_open_match(table_id, [(hold.player_id, hold.stake) for hold in held])
+    if journal is None:
+        return NOTHING_BOOKED
+    books.lock([escrow_account(table_id), *(player_account(hold.player_id) for hold in held)])
+    note = Note(rules_version=held[0].rules_version, table_id=table_id, match_id=match_id)
+    posted = books.post(journal, note)
+    return Receipt(journal_id=posted.journal_id, legs=posted.legs)
+
+
+def _load(books: Books, match_id: str) -> _Running:
+    """The match that was started, after locking all accounts that its end may touch."""
+    row = books.connection.execute(select(matches).where(matches.c.match_id == match_id)).one()
+    seats = _seats(books, match_id)
+    payers = [player_account(seat.payer) for seat in seats if seat.payer is not None]
+    kasa = [kasa_account(row.table_id)] if row.variant == Variant.CANAK else []
+    books.lock([pot_account(match_id), *kasa, *payers])
+    money = MatchMoney(
+        table_id=row.table_id,
+        match_id=match_id,
+        variant=Variant(row.variant),
+        mode=Mode(row.mode),
+        stake=row.stake,
+        seats=seats,
+        kasa=sum(books.balance(each) for each in kasa),
+        kasa_share=row.kasa_share,
+    )
+    note = Note(rules_version=row.rules_version, table_id=row.table_id, match_id=match_id)
+    return _Running(money, books.house.rules(row.rules_version), note)
+
+
+def _seats(books: Books, match_id: str) -> tuple[SeatMoney, ...]:
+    rows = books.connection.execute(
+        select(match_seats).where(match_seats.c.match_id == match_id).order_by(match_seats.c.seat)
+    )
+    return tuple(SeatMoney(row.payer, None if row.is_given_up else row.payer) for row in rows)
+
+
+def _post(books: Books, running: _Running, journal: Journal) -> Receipt:
+    posted = books.post(journal, running.note)
+    is_canak = running.money.variant is Variant.CANAK
+    kasa = books.balance(running.money.kasa_account) if is_canak else 0
+    return Receipt(journal_id=posted.journal_id, legs=posted.legs, kasa=kasa)

@@ -1,0 +1,149 @@
+"""The tables of the wallet's database, as queries name them; the migrations make them.
+
+Journals, postings and requests are only ever added to, and triggers refuse anything else. Accounts
+are the running sums of their postings; holds, matches and tables carry the states that are changed
+by compare-and-set. The shared accounts (house and issuance) have postings only, so nobody waits
+for them.
+"""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata: Final = MetaData()
+
+# SQLite numbers rows only in a column of exactly INTEGER.
+_JournalId: Final = BigInteger().with_variant(Integer, "sqlite")
+# PostgreSQL sorts by bytes, as SQLite and Python do, so that all lock in the same order.
+_Name: Final = String(100).with_variant(String(100, collation="C"), "postgresql")
+_Id: Final = String(64)
+
+journals: Final = Table(
+    "journals",
+    metadata,
+    Column("journal_id", _JournalId, primary_key=True, autoincrement=True),
+    Column("kind", String(16), nullable=False),
+    Column("rules_version", String(32), nullable=False),
+    Column("booked_ms", BigInteger, nullable=False),
+    Column("table_id", _Id),
+    Column("match_id", _Id),
+    Column("actor", _Id),
+    Column("reason", String(500)),
+    Column("reverses", _JournalId, ForeignKey("journals.journal_id"), unique=True),
+)
+
+postings: Final = Table(
+    "postings",
+    metadata,
+    Column("journal_id", _JournalId, ForeignKey("journals.journal_id"), primary_key=True),
+    Column("account", _Name, primary_key=True),
+    Column("amount", BigInteger, nullable=False),
+    # Of accounts that keep a balance: the balance after it, and its number in the account.
+    Column("balance_after", BigInteger),
+    Column("version", BigInteger),
+    CheckConstraint("amount <> 0", name="postings_move_chips"),
+    CheckConstraint("balance_after >= 0", name="postings_never_overdraw"),
+    UniqueConstraint("account", "version", name="postings_are_numbered"),
+)
+
+postings_by_account: Final = Index("postings_by_account", postings.c.account, postings.c.journal_id)
+
+accounts: Final = Table(
+    "accounts",
+    metadata,
+    Column("account", _Name, primary_key=True),
+    Column("balance", BigInteger, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("frozen", Boolean, nullable=False),
+    CheckConstraint("balance >= 0", name="accounts_never_go_below_zero"),
+)
+
+requests: Final = Table(
+    "requests",
+    metadata,
+    Column("idempotency_key", String(128), primary_key=True),
+    Column("request_hash", String(64), nullable=False),
+    Column("answered_ms", BigInteger, nullable=False),
+    Column("journal_id", _JournalId, ForeignKey("journals.journal_id")),
+    # What the reply says besides the journal.
+    Column("pot", BigInteger, nullable=False),
+    Column("kasa", BigInteger, nullable=False),
+    Column("penalty", BigInteger, nullable=False),
+    Column("shortfall", BigInteger, nullable=False),
+    # Of a declined request instead.
+    Column("decline_reason", String(40)),
+    Column("decline_message", Text),
+    Column("decline_hold_ids", Text),
+)
+
+tables: Final = Table(
+    "tables",
+    metadata,
+    Column("table_id", _Id, primary_key=True),
+    Column("is_closed", Boolean, nullable=False),
+)
+
+holds: Final = Table(
+    "holds",
+    metadata,
+    Column("hold_id", String(80), primary_key=True),
+    Column("state", String(16), nullable=False),
+    # All empty where a hold was given back before it came.
+    Column("table_id", _Id),
+    Column("match_id", _Id),
+    Column("player_id", _Id),
+    Column("stake", BigInteger),
+    Column("rules_version", String(32)),
+    CheckConstraint("state IN ('held', 'committed', 'voided')", name="holds_have_a_state"),
+    CheckConstraint("state = 'voided' OR stake > 0", name="holds_hold_chips"),
+)
+
+holds_by_match: Final = Index("holds_by_match", holds.c.match_id)
+holds_by_table: Final = Index("holds_by_table", holds.c.table_id, holds.c.state)
+
+matches: Final = Table(
+    "matches",
+    metadata,
+    Column("match_id", _Id, primary_key=True),
+    Column("table_id", _Id, nullable=False),
+    Column("state", String(16), nullable=False),
+    # Known from the start on.
+    Column("variant", SmallInteger),
+    Column("mode", SmallInteger),
+    Column("stake", BigInteger),
+    Column("kasa_share", BigInteger),
+    Column("rules_version", String(32)),
+    CheckConstraint(
+        "state IN ('open', 'started', 'settled', 'voided')", name="matches_have_a_state"
+    ),
+)
+
+matches_by_table: Final = Index("matches_by_table", matches.c.table_id, matches.c.state)
+
+match_seats: Final = Table(
+    "match_seats",
+    metadata,
+    Column("match_id", _Id, ForeignKey("matches.match_id"), primary_key=True),
+    Column("seat", SmallInteger, primary_key=True, autoincrement=False),
+    # Empty: the house paid.
+    Column("payer", _Id),
+    Column("is_given_up", Boolean, nullable=False),
+    # What giving it up cost, and what was missing for it (M9).
+    Column("penalty", BigInteger, nullable=False),
+    Column("shortfall", BigInteger, nullable=False),
+    CheckConstraint("payer IS NOT NULL OR NOT is_given_up", name="people_give_seats_up"),
+)

@@ -1,0 +1,207 @@
+"""WalletService: requests to commands, receipts to answers; the rules stand in ``okey.money``."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import grpc
+from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
+from okey.errors import Forbidden
+from okey.money.account import Account, is_player, parse_account, player_account
+from okey_runtime.access import AccessTable
+from okey_runtime.identity import Identity, Role, current_identity
+
+from services.wallet import wire
+from services.wallet.command import (
+    CloseTable,
+    GrantChips,
+    ReverseJournal,
+    VoidHold,
+    VoidMatch,
+)
+from services.wallet.wallet import Wallet
+
+SERVICE: Final = "okey.api.wallet.v1.WalletService"
+
+_WRITERS: Final = frozenset({Role.ENGINE, Role.OPERATOR})
+_OPERATORS: Final = frozenset({Role.OPERATOR})
+_READERS_OF_ALL: Final = frozenset({Role.LOBBY, Role.ENGINE, Role.OPERATOR})
+_READERS: Final = _READERS_OF_ALL | {Role.PLAYER}
+
+ACCESS: Final = AccessTable.of(
+    SERVICE,
+    {
+        "HoldStake": _WRITERS,
+        "VoidHold": _WRITERS,
+        "StartMatch": _WRITERS,
+        "SettleMatch": _WRITERS,
+        "VoidMatch": _WRITERS,
+        "ForfeitSeat": _WRITERS,
+        "CloseTable": _WRITERS,
+        "GrantChips": _OPERATORS,
+        "ReverseJournal": _OPERATORS,
+        "GetAccount": _READERS,
+        "ListPostings": _READERS,
+        "ExportStatement": _READERS,
+        "VerifyLedger": _OPERATORS,
+    },
+)
+
+_DEFAULT_PAGE_SIZE: Final = 100
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class NotOwnAccount(Forbidden):
+    """A player asked for an account that is not the player's own."""
+
+    reason = "NOT_OWN_ACCOUNT"
+
+
+class WalletServicer(wallet_pb2_grpc.WalletServiceServicer):
+    """Serves one wallet; requests were checked for shape and role before they come here."""
+
+    def __init__(self, wallet: Wallet) -> None:
+        self._wallet = wallet
+
+    async def HoldStake(
+        self, request: wallet_pb2.HoldStakeRequest, context: Context
+    ) -> wallet_pb2.HoldStakeResponse:
+        """M1: take a stake."""
+        receipt = await self._wallet.execute(request.idempotency_key, wire.hold_from(request))
+        return wallet_pb2.HoldStakeResponse(receipt=wire.receipt_to(receipt))
+
+    async def VoidHold(
+        self, request: wallet_pb2.VoidHoldRequest, context: Context
+    ) -> wallet_pb2.VoidHoldResponse:
+        """M1: give a stake back."""
+        command = VoidHold(hold_id=request.hold_id)
+        receipt = await self._wallet.execute(request.idempotency_key, command)
+        return wallet_pb2.VoidHoldResponse(receipt=wire.receipt_to(receipt))
+
+    async def StartMatch(
+        self, request: wallet_pb2.StartMatchRequest, context: Context
+    ) -> wallet_pb2.StartMatchResponse:
+        """M2: make the pot."""
+        receipt = await self._wallet.execute(request.idempotency_key, wire.start_from(request))
+        return wallet_pb2.StartMatchResponse(
+            receipt=wire.receipt_to(receipt), pot=receipt.pot, kasa=receipt.kasa
+        )
+
+    async def SettleMatch(
+        self, request: wallet_pb2.SettleMatchRequest, context: Context
+    ) -> wallet_pb2.SettleMatchResponse:
+        """M4: pay the pot."""
+        receipt = await self._wallet.execute(request.idempotency_key, wire.settle_from(request))
+        return wallet_pb2.SettleMatchResponse(receipt=wire.receipt_to(receipt), kasa=receipt.kasa)
+
+    async def VoidMatch(
+        self, request: wallet_pb2.VoidMatchRequest, context: Context
+    ) -> wallet_pb2.VoidMatchResponse:
+        """M10: take a match back."""
+        command = VoidMatch(match_id=request.match_id)
+        receipt = await self._wallet.execute(request.idempotency_key, command)
+        return wallet_pb2.VoidMatchResponse(receipt=wire.receipt_to(receipt), kasa=receipt.kasa)
+
+    async def ForfeitSeat(
+        self, request: wallet_pb2.ForfeitSeatRequest, context: Context
+    ) -> wallet_pb2.ForfeitSeatResponse:
+        """M9: book a penalty."""
+        receipt = await self._wallet.execute(request.idempotency_key, wire.forfeit_from(request))
+        return wallet_pb2.ForfeitSeatResponse(
+            receipt=wire.receipt_to(receipt),
+            penalty=receipt.penalty,
+            shortfall=receipt.shortfall,
+        )
+
+    async def CloseTable(
+        self, request: wallet_pb2.CloseTableRequest, context: Context
+    ) -> wallet_pb2.CloseTableResponse:
+        """Ç10: close a table."""
+        command = CloseTable(table_id=request.table_id)
+        receipt = await self._wallet.execute(request.idempotency_key, command)
+        return wallet_pb2.CloseTableResponse(receipt=wire.receipt_to(receipt))
+
+    async def GrantChips(
+        self, request: wallet_pb2.GrantChipsRequest, context: Context
+    ) -> wallet_pb2.GrantChipsResponse:
+        """M3: new chips."""
+        command = GrantChips(
+            player_id=request.player_id,
+            amount=request.amount,
+            actor=current_identity().subject,
+            reason=request.reason,
+        )
+        receipt = await self._wallet.execute(request.idempotency_key, command)
+        return wallet_pb2.GrantChipsResponse(receipt=wire.receipt_to(receipt))
+
+    async def ReverseJournal(
+        self, request: wallet_pb2.ReverseJournalRequest, context: Context
+    ) -> wallet_pb2.ReverseJournalResponse:
+        """Take a grant or a penalty back."""
+        command = ReverseJournal(
+            journal_id=request.journal_id,
+            actor=current_identity().subject,
+            reason=request.reason,
+        )
+        receipt = await self._wallet.execute(request.idempotency_key, command)
+        return wallet_pb2.ReverseJournalResponse(receipt=wire.receipt_to(receipt))
+
+    async def GetAccount(
+        self, request: wallet_pb2.GetAccountRequest, context: Context
+    ) -> wallet_pb2.GetAccountResponse:
+        """A balance."""
+        caller = current_identity()
+        account = _readable(request.account, caller)
+        # An operator's typing error must not open an account with a welcome grant.
+        is_operator = Role.OPERATOR in caller.roles
+        view = await self._wallet.account(account, may_open=not is_operator)
+        return wallet_pb2.GetAccountResponse(
+            account=view.account, balance=view.balance, version=view.version, frozen=view.frozen
+        )
+
+    async def ListPostings(
+        self, request: wallet_pb2.ListPostingsRequest, context: Context
+    ) -> wallet_pb2.ListPostingsResponse:
+        """A page of postings."""
+        account = _readable(request.account, current_identity())
+        page = await self._wallet.postings(
+            account,
+            wire.after_journal(request.page_token),
+            request.page_size or _DEFAULT_PAGE_SIZE,
+        )
+        return wallet_pb2.ListPostingsResponse(
+            postings=map(wire.posting_to, page.postings),
+            next_page_token="" if page.next_after is None else str(page.next_after),
+        )
+
+    async def ExportStatement(
+        self, request: wallet_pb2.ExportStatementRequest, context: Context
+    ) -> AsyncIterator[wallet_pb2.ExportStatementResponse]:
+        """A statement, line by line."""
+        account = _readable(request.account, current_identity())
+        until_ms = request.until_ms or self._wallet.now_ms()
+        balance = await self._wallet.balance_at(account, request.from_ms)
+        opening = wallet_pb2.StatementOpening(balance=balance)
+        yield wallet_pb2.ExportStatementResponse(opening=opening)
+        count = 0
+        async for posting in self._wallet.statement(account, request.from_ms, until_ms):
+            balance += posting.amount
+            count += 1
+            yield wallet_pb2.ExportStatementResponse(posting=wire.posting_to(posting))
+        closing = wallet_pb2.StatementClosing(balance=balance, posting_count=count)
+        yield wallet_pb2.ExportStatementResponse(closing=closing)
+
+    async def VerifyLedger(
+        self, request: wallet_pb2.VerifyLedgerRequest, context: Context
+    ) -> wallet_pb2.VerifyLedgerResponse:
+        """The check of the whole ledger."""
+        return wire.audit_to(await self._wallet.audit())
+
+
+def _readable(name: str, caller: Identity) -> Account:
+    """The account, if the caller may read it. Raises ``UnknownAccount``, ``NotOwnAccount``."""
+    account = parse_account(name)
+    if caller.has_any(_READERS_OF_ALL) or account == player_account(caller.subject):
+        return account
+    whose = "another player's" if is_player(account) else "not a player's"
+    raise NotOwnAccount(f"{name} is {whose} account: ask for {player_account(caller.subject)}")

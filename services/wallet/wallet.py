@@ -1,0 +1,181 @@
+"""The wallet: every command exactly once, every read from one snapshot (M5)."""
+
+from collections.abc import AsyncIterator
+from typing import Final, assert_never
+
+from okey.errors import Unavailable
+from okey.money.account import Account, is_player
+from okey_runtime.clock import Clock
+from okey_runtime.database import Database, Isolation
+from sqlalchemy import Connection
+
+from services.wallet.audit import Audit, audit
+from services.wallet.books import Books, House
+from services.wallet.closing import close
+from services.wallet.command import (
+    CloseTable,
+    Command,
+    ForfeitSeat,
+    GrantChips,
+    HoldStake,
+    ReverseJournal,
+    SettleMatch,
+    StartMatch,
+    VoidHold,
+    VoidMatch,
+)
+from services.wallet.decline import Declined
+from services.wallet.grants import grant_chips, reverse_journal
+from services.wallet.receipt import Receipt, recall, remember
+from services.wallet.running import forfeit_seat, settle_match, void
+from services.wallet.stakes import hold_stake, void_stake
+from services.wallet.start import start
+from services.wallet.statement import (
+    AccountView,
+    Page,
+    PostingView,
+    balance_at,
+    find_account,
+    list_postings,
+)
+
+_MAX_TRIES: Final = 5
+_STATEMENT_PAGE: Final = 500
+
+
+class KeyContended(Unavailable):
+    """Others kept using the same key at the same time; send the same request again."""
+
+    reason = "KEY_CONTENDED"
+
+
+class _KeyTaken(Exception):
+    """Somebody else has used the key while we worked; our work is rolled back, theirs stands."""
+
+
+class Wallet:
+    """The service's own face; amounts in chips, times in milliseconds since the epoch."""
+
+    def __init__(self, database: Database, house: House, clock: Clock) -> None:
+        self._database = database
+        self._house = house
+        self._clock = clock
+
+    async def execute(self, key: str, command: Command) -> Receipt:
+        """Carry the command out, once for its key; a repeated one gets the first answer.
+
+        Raises:
+            Declined: final for this key; nothing was or will be booked.
+            TransferIdReused: the key was used for something else.
+            InvalidInput: the command contradicts itself or its match; the key is not used up.
+            Unavailable: not known; send the same again.
+        """
+        for _ in range(_MAX_TRIES):
+            try:
+                answer = await self._answer(key, command)
+            except _KeyTaken:
+                continue
+            if isinstance(answer, Declined):
+                raise answer
+            return answer
+        raise KeyContended(f"key {key!r} is in use by others at once; send the same again")
+
+    async def account(self, account: Account, *, may_open: bool) -> AccountView:
+        """An account as it is now; with ``may_open`` a player's is opened on first use.
+
+        Raises ``AccountNotFound``.
+        """
+        if may_open and is_player(account):
+            await self._database.transact(
+                lambda connection: self._books(connection).lock([account]), Isolation.READ_COMMITTED
+            )
+        return await self._database.read(lambda connection: find_account(connection, account))
+
+    async def postings(self, account: Account, after_journal: int, limit: int) -> Page:
+        """The account's next ``limit`` postings after that journal, oldest first."""
+        return await self._database.read(
+            lambda connection: list_postings(connection, account, after_journal, limit)
+        )
+
+    async def balance_at(self, account: Account, moment_ms: int) -> int:
+        """The sum of all postings booked before the moment."""
+        return await self._database.read(
+            lambda connection: balance_at(connection, account, moment_ms)
+        )
+
+    async def statement(
+        self, account: Account, from_ms: int, until_ms: int
+    ) -> AsyncIterator[PostingView]:
+        """The account's postings in [from_ms, until_ms), oldest first, a page at a time."""
+        after = 0
+        while True:
+            page = await self.postings(account, after, _STATEMENT_PAGE)
+            for posting in page.postings:
+                if from_ms <= posting.booked_ms < until_ms:
+                    yield posting
+            if page.next_after is None:
+                return
+            after = page.next_after
+
+    async def audit(self) -> Audit:
+        """Check the whole ledger against itself."""
+        return await self._database.read(audit)
+
+    def now_ms(self) -> int:
+        """The wallet's clock."""
+        return self._clock.now_ms()
+
+    async def _answer(self, key: str, command: Command) -> Receipt | Declined:
+        def attempt(connection: Connection) -> Receipt | Declined:
+            known = recall(connection, key, command)
+            if known is not None:
+                return known
+            receipt = _carry_out(self._books(connection), command)
+            if not remember(connection, key, command, receipt, self.now_ms()):
+                raise _KeyTaken
+            return receipt
+
+        try:
+            return await self._database.transact(attempt, Isolation.READ_COMMITTED)
+        except Declined as decline:
+            return await self._decline(key, command, decline)
+
+    async def _decline(self, key: str, command: Command, decline: Declined) -> Receipt | Declined:
+        """Keep the decline, in a transaction of its own since the declined work is rolled back."""
+
+        def keep(connection: Connection) -> Receipt | Declined:
+            if remember(connection, key, command, decline, self.now_ms()):
+                return decline
+            known = recall(connection, key, command)
+            if known is None:
+                raise _KeyTaken
+            return known
+
+        return await self._database.transact(keep, Isolation.READ_COMMITTED)
+
+    def _books(self, connection: Connection) -> Books:
+        return Books(connection, self._house, self.now_ms())
+
+
+def _carry_out(books: Books, command: Command) -> Receipt:
+    match command:
+        case HoldStake():
+            return hold_stake(books, command)
+        case VoidHold():
+            return void_stake(books, command)
+        case StartMatch():
+            return start(books, command)
+        case SettleMatch():
+            return settle_match(books, command)
+        case VoidMatch():
+            return void(books, command)
+        case ForfeitSeat():
+            return forfeit_seat(books, command)
+        case CloseTable():
+            return close(books, command)
+        case GrantChips():
+            return grant_chips(books, command)
+        case ReverseJournal():
+            return reverse_journal(books, command)
+        case _:
+            assert_never(command)
