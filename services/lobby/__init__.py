@@ -1,0 +1,1 @@
+"""The lobby service: making, finding and joining tables, and quick match."""

@@ -1,0 +1,56 @@
+"""The lobby's words as protobuf messages, and back."""
+
+from typing import Final
+
+from okey.api.common.v1 import common_pb2
+from okey.api.lobby.v1 import lobby_pb2
+
+from services.lobby.terms import Terms
+from services.lobby.ticket import Ticket, TicketState
+
+_STATES: Final = {
+    TicketState.WAITING: lobby_pb2.TICKET_STATE_WAITING,
+    TicketState.SEATING: lobby_pb2.TICKET_STATE_SEATING,
+    TicketState.SEATED: lobby_pb2.TICKET_STATE_SEATED,
+    TicketState.CANCELLED: lobby_pb2.TICKET_STATE_CANCELLED,
+    TicketState.EXPIRED: lobby_pb2.TICKET_STATE_EXPIRED,
+    TicketState.DROPPED: lobby_pb2.TICKET_STATE_DROPPED,
+}
+
+
+def terms_from(message: lobby_pb2.TableTerms) -> Terms:
+    """The terms with every default filled in."""
+    return Terms.of(
+        variant=message.variant,
+        mode=message.mode,
+        seat_count=message.seat_count,
+        stake=message.stake,
+        turn_timeout_ms=message.turn_timeout_ms,
+        start_points=message.start_points,
+    )
+
+
+def terms_to(terms: Terms) -> lobby_pb2.TableTerms:
+    """The terms in full."""
+    return lobby_pb2.TableTerms(
+        variant=common_pb2.Variant.ValueType(terms.variant),
+        mode=common_pb2.Mode.ValueType(terms.mode),
+        seat_count=terms.seat_count,
+        stake=terms.stake,
+        turn_timeout_ms=terms.turn_timeout_ms,
+        start_points=terms.start_points,
+    )
+
+
+def ticket_to(ticket: Ticket) -> lobby_pb2.Ticket:
+    """The ticket as its player sees it."""
+    return lobby_pb2.Ticket(
+        ticket_id=ticket.ticket_id,
+        terms=terms_to(ticket.terms),
+        state=_STATES[ticket.state],
+        enqueued_ms=ticket.enqueued_ms,
+        table_id=ticket.table_id,
+        seat=ticket.seat,
+        reason=ticket.reason,
+        waiting_count=ticket.waiting_count,
+    )
