@@ -65,13 +65,15 @@ def read_forfeiters(connection: Connection, match_id: str) -> set[str]:
 def read_standing_before_forfeit(
     connection: Connection, match_id: str, ladder: Ladder, player_id: str
 ) -> Standing:
-    """What the player had on the ladder just before it gave the match up (R5)."""
+    """What the player had on the ladder just before it gave the match up (R5).
+
+    Its forfeit is the only change that a quitter has of a match; the schema allows no second one.
+    """
     row = connection.execute(
         select(history.c.rating_before_milli, history.c.rated_matches).where(
             history.c.match_id == match_id,
             history.c.ladder == ladder,
             history.c.player_id == player_id,
-            history.c.kind == ChangeKind.FORFEIT,
         )
     ).one()
     return Standing(row.rating_before_milli, row.rated_matches - 1)

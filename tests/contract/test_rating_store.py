@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -138,10 +139,21 @@ class TestMatches:
         assert await store.record_match(a_match(1, "ada", "bo")) == first
         assert (await store.ratings_of("ada"))[Ladder.OVERALL] == Standing(1_210_000, 1)
 
-    async def test_another_outcome_of_a_recorded_match_is_refused(self, store: RatingStore) -> None:
+    @pytest.mark.parametrize(
+        "other",
+        [
+            a_match(1, "ada", "bo", outcome=CanakWon(1)),
+            a_match(1, "bo", "ada"),
+            replace(a_match(1, "ada", "bo"), ended_ms=7),
+        ],
+        ids=["winner", "seats", "time"],
+    )
+    async def test_another_content_of_a_recorded_match_is_refused(
+        self, store: RatingStore, other: MatchRecord
+    ) -> None:
         await store.record_match(a_match(1, "ada", "bo"))
         with pytest.raises(MatchRecordedDifferently, match="the first one stands"):
-            await store.record_match(a_match(1, "ada", "bo", outcome=CanakWon(1)))
+            await store.record_match(other)
         assert await milli_of(store, "bo") == {Ladder.CANAK: 1_190_000, Ladder.OVERALL: 1_190_000}
 
     @pytest.mark.parametrize("outcome", [Drawn(), HouseWon(), Voided()], ids=repr)
@@ -334,6 +346,9 @@ class TestLeaderboard:
             (4, "e"),
         ]
         assert page.next_place == Place(1_190_000, "e")
+        even = await store.page_around(Ladder.CANAK, "d", 4)
+        assert [entry.player_id for entry in even.entries] == ["b", "d", "e", "f"]
+        assert even.next_place is None
         top = await store.page_around(Ladder.CANAK, "C", 3)
         assert [entry.player_id for entry in top.entries] == ["C", "a", "b"]
 
