@@ -6,7 +6,7 @@ import asyncio
 import threading
 from dataclasses import dataclass
 from typing import Final
-from wsgiref.simple_server import WSGIServer
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 from prometheus_client import (
     REGISTRY,
@@ -14,8 +14,9 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
-    start_http_server,
+    make_wsgi_app,
 )
+from prometheus_client.exposition import ThreadingWSGIServer
 
 from okey_runtime.clock import Clock
 
@@ -25,6 +26,7 @@ LATENCY_BUCKETS_S: Final = (
 """Buckets for anything a person waits for."""
 
 _LAG_PROBE_MS: Final = 500
+_STOP_POLL_S: Final = 0.05
 
 LOOP_LAG_S: Final = Gauge(
     "okey_event_loop_lag_seconds", "How much later than asked the event loop last woke a sleeper."
@@ -95,16 +97,25 @@ async def watch_loop_lag(clock: Clock, gauge: Gauge = LOOP_LAG_S) -> None:
         gauge.set(max(0, clock.monotonic_ms() - due_ms) / 1000)
 
 
+class _QuietHandler(WSGIRequestHandler):
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Scrapes are not worth a line."""
+
+
 class MetricsServer:
     """``/metrics`` over HTTP on a port of its own, served by a thread so that a busy loop can still
     be seen.
     """
 
     def __init__(self, host: str, port: int, registry: CollectorRegistry = REGISTRY) -> None:
-        server, thread = start_http_server(port, addr=host, registry=registry)
-        self._server: WSGIServer = server
-        self._thread: threading.Thread = thread
-        self.port: int = server.server_port
+        self._server = make_server(
+            host, port, make_wsgi_app(registry), ThreadingWSGIServer, handler_class=_QuietHandler
+        )
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(_STOP_POLL_S,), name="metrics", daemon=True
+        )
+        self._thread.start()
+        self.port: int = self._server.server_port
 
     async def stop(self) -> None:
         """Close the port."""

@@ -15,10 +15,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from okey_runtime.storage import DatabaseAway, DatabaseBusy, Isolation, T, Work
 
 _CONNECT_TIMEOUT_S: Final = 5.0
-_STATEMENT_TIMEOUT_S: Final = 30.0
-_POOL_TIMEOUT_S: Final = 10.0
+STATEMENT_TIMEOUT_S: Final = 30.0
+POOL_TIMEOUT_S: Final = 10.0
 
-_MAX_TRIES: Final = 12
+MAX_TRIES: Final = 12
 _FIRST_WAIT_S: Final = 0.002
 _LAST_WAIT_S: Final = 0.25
 
@@ -70,15 +70,15 @@ def postgres_engine(url: URL, connections: int) -> AsyncEngine:
         url.set(drivername="postgresql+asyncpg"),
         pool_size=connections,
         max_overflow=0,
-        pool_timeout=_POOL_TIMEOUT_S,
+        pool_timeout=POOL_TIMEOUT_S,
         hide_parameters=True,
         connect_args={
             "timeout": _CONNECT_TIMEOUT_S,
             # Also ends the wait for a server that is cut off and never answers.
-            "command_timeout": _STATEMENT_TIMEOUT_S,
+            "command_timeout": STATEMENT_TIMEOUT_S,
             "server_settings": {
                 "application_name": "okey",
-                "idle_in_transaction_session_timeout": f"{int(_STATEMENT_TIMEOUT_S)}s",
+                "idle_in_transaction_session_timeout": f"{int(STATEMENT_TIMEOUT_S)}s",
             },
         },
     )
@@ -86,7 +86,7 @@ def postgres_engine(url: URL, connections: int) -> AsyncEngine:
 
 async def _retried(attempt: Callable[[], Awaitable[T]], away_states: frozenset[str]) -> T:
     wait_s = _FIRST_WAIT_S
-    for tries_left in range(_MAX_TRIES - 1, -1, -1):
+    for tries_left in range(MAX_TRIES - 1, -1, -1):
         try:
             return await attempt()
         except DBAPIError as error:
@@ -95,11 +95,11 @@ async def _retried(attempt: Callable[[], Awaitable[T]], away_states: frozenset[s
                 raise _away(error, state, away_states) or error from error.orig
             if not tries_left:
                 raise DatabaseBusy(
-                    f"the transaction met a conflict {_MAX_TRIES} times in a row; try again later"
+                    f"the transaction met a conflict {MAX_TRIES} times in a row; try again later"
                 ) from error
         except PoolTimeoutError as error:
             raise DatabaseBusy(
-                f"no connection became free in {_POOL_TIMEOUT_S:g} s; try again later"
+                f"no connection became free in {POOL_TIMEOUT_S:g} s; try again later"
             ) from error
         except (OSError, TimeoutError) as error:
             raise DatabaseAway(f"the database does not answer ({type(error).__name__})") from error

@@ -19,7 +19,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from okey_runtime.storage import DatabaseAway, Isolation, T, Work
 
-_BUSY_TIMEOUT_MS: Final = 5_000
+BUSY_TIMEOUT_MS: Final = 5_000
 # A thread that waits for the interpreter lock beside a busy event loop gets it after this long. The
 # default of 5 ms brought commits down from 2,652 to 28 a second.
 _SWITCH_INTERVAL_S: Final = 0.0002
@@ -78,7 +78,7 @@ def sqlite_engine(url: URL, begin: str, connections: int) -> Engine:
         pool_size=connections,
         max_overflow=0,
         hide_parameters=True,
-        connect_args={"check_same_thread": False, "timeout": _BUSY_TIMEOUT_MS / 1000},
+        connect_args={"check_same_thread": False, "timeout": BUSY_TIMEOUT_MS / 1000},
     )
     is_writer = begin == "BEGIN IMMEDIATE"
 

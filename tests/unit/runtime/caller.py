@@ -4,12 +4,14 @@ from typing import Any
 
 import grpc
 from okey_runtime.errors import RpcFailure, from_rpc_error
+
 from tests.unit.runtime.echo import (
     BIDI,
     CLIENT_STREAM,
     SERVER_STREAM,
     UNARY,
     UNLISTED,
+    UNSERVED,
     WRITER,
     ask,
     methods,
@@ -25,27 +27,29 @@ class Caller:
         self.channel = channel
         self._methods = methods(channel)
 
-    def begin(self, method: str, *requests: Any, timeout: float | None = 10) -> Any:
+    def begin(self, method: str, *requests: Any, timeout_s: float | None = 10) -> Any:
         """The call object, begun and not awaited."""
         takes_stream = method in (CLIENT_STREAM, BIDI)
         return self._methods[method](
-            iter(requests) if takes_stream else requests[0], timeout=timeout
+            iter(requests) if takes_stream else requests[0], timeout=timeout_s
         )
 
-    async def call(self, method: str, *requests: Any, timeout: float | None = 10) -> list[str]:
+    async def call(self, method: str, *requests: Any, timeout_s: float | None = 10) -> list[str]:
         """All answers in order."""
-        call = self.begin(method, *requests, timeout=timeout)
+        call = self.begin(method, *requests, timeout_s=timeout_s)
         try:
-            if method in (UNARY, UNLISTED, CLIENT_STREAM):
+            if method in (UNARY, UNLISTED, UNSERVED, CLIENT_STREAM):
                 return [(await call).what]
             return [answer.what async for answer in call]
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from error
 
-    async def failure(self, method: str, *requests: Any, timeout: float | None = 10) -> RpcFailure:
+    async def failure(
+        self, method: str, *requests: Any, timeout_s: float | None = 10
+    ) -> RpcFailure:
         """How the call fails; it is an error of the test if it does not."""
         try:
-            answers = await self.call(method, *requests, timeout=timeout)
+            answers = await self.call(method, *requests, timeout_s=timeout_s)
         except RpcFailure as failure:
             return failure
         raise AssertionError(f"{method} did not fail but answered {answers}")

@@ -1,5 +1,6 @@
 """A running echo service, an issuer it trusts, and a way to call it as somebody."""
 
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -9,9 +10,10 @@ from okey_runtime.channel import open_channel
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
+
+from tests.unit.runtime.caller import Caller
 from tests.unit.runtime.echo import EchoApp
 from tests.unit.runtime.tokens import ISSUER, Issuer
-from tests.unit.runtime.caller import Caller
 
 Connect = Callable[..., Awaitable[Caller]]
 
@@ -56,3 +58,12 @@ async def connect(server: ServiceServer, issuer: Issuer) -> AsyncIterator[Connec
             return Caller(channel)
 
         yield as_somebody
+
+
+@pytest.fixture
+def unused_port() -> int:
+    """A loopback port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

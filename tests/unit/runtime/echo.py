@@ -1,4 +1,4 @@
-"""A tiny real service: one method of each of the four kinds, which answers or fails as it is asked to."""
+"""A tiny real service: one method of each kind, which answers or fails as it is asked to."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -14,14 +14,14 @@ from okey_runtime.identity import Role, current_identity
 from okey_runtime.server import ServiceServer
 
 SERVICE = "okey.test.EchoService"
-UNARY, SERVER_STREAM, CLIENT_STREAM, BIDI, WRITER, UNLISTED = (
+UNARY, SERVER_STREAM, CLIENT_STREAM, BIDI, WRITER, UNLISTED, UNSERVED = (
     f"/{SERVICE}/{name}"
-    for name in ("Unary", "ServerStream", "ClientStream", "Bidi", "Writer", "Unlisted")
+    for name in ("Unary", "ServerStream", "ClientStream", "Bidi", "Writer", "Unlisted", "Unserved")
 )
 
 
 def _ask_class() -> Any:
-    """``message Ask { string what = 1; int64 stake = 2 [(buf.validate.field).int64.gte = 50]; }``"""
+    """A message of ``string what`` and ``int64 stake``, which must be 50 or more."""
     file = descriptor_pb2.FileDescriptorProto(
         name="okey/test/echo.proto",
         package="okey.test",
@@ -139,6 +139,7 @@ def methods(channel: grpc.aio.Channel) -> dict[str, Any]:
     kinds: Sequence[tuple[str, Any]] = (
         (UNARY, channel.unary_unary),
         (UNLISTED, channel.unary_unary),
+        (UNSERVED, channel.unary_unary),
         (SERVER_STREAM, channel.unary_stream),
         (WRITER, channel.unary_stream),
         (CLIENT_STREAM, channel.stream_unary),

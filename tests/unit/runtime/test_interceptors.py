@@ -6,9 +6,10 @@ import structlog
 from okey_runtime.auth import Role
 from okey_runtime.server import ServiceServer
 from prometheus_client import REGISTRY
+
 from tests.unit.runtime.caller import KINDS
 from tests.unit.runtime.conftest import Connect
-from tests.unit.runtime.echo import BIDI, CLIENT_STREAM, UNARY, UNLISTED, EchoApp, ask
+from tests.unit.runtime.echo import BIDI, CLIENT_STREAM, UNARY, UNLISTED, UNSERVED, EchoApp, ask
 from tests.unit.runtime.tokens import Issuer
 
 Code = grpc.StatusCode
@@ -75,9 +76,7 @@ async def test_a_method_that_no_table_lists_is_refused_to_every_role(
 
 async def test_a_method_that_is_not_served_is_unimplemented(connect: Connect) -> None:
     caller = await connect()
-    with pytest.raises(grpc.aio.AioRpcError) as failure:
-        await caller.channel.unary_unary("/okey.test.EchoService/Nothing")(b"")
-    assert failure.value.code() is Code.UNIMPLEMENTED
+    assert (await caller.failure(UNSERVED, ask())).code is Code.UNIMPLEMENTED
 
 
 @pytest.mark.parametrize("method", KINDS)
@@ -121,7 +120,7 @@ async def test_an_unexpected_error_tells_an_id_that_stands_in_the_log(
 async def test_a_cancellation_of_something_else_does_not_leave_the_client_waiting(
     connect: Connect, method: str
 ) -> None:
-    failure = await (await connect()).failure(method, ask("cancel"), timeout=5)
+    failure = await (await connect()).failure(method, ask("cancel"), timeout_s=5)
     assert failure.code is Code.INTERNAL
 
 
@@ -136,7 +135,7 @@ async def test_a_client_that_goes_cancels_its_call(
     connect: Connect, app: EchoApp, server: ServiceServer, method: str
 ) -> None:
     before = handled(method, "CANCELLED")
-    call = (await connect()).begin(method, ask("wait"), timeout=None)
+    call = (await connect()).begin(method, ask("wait"), timeout_s=None)
     reading = asyncio.ensure_future(call.read()) if hasattr(call, "read") else None
     await app.entered.wait()
     call.cancel()
@@ -149,7 +148,7 @@ async def test_a_client_that_goes_cancels_its_call(
 
 @pytest.mark.parametrize("method", KINDS)
 async def test_a_deadline_cancels_the_call(connect: Connect, app: EchoApp, method: str) -> None:
-    failure = await (await connect()).failure(method, ask("wait"), timeout=0.2)
+    failure = await (await connect()).failure(method, ask("wait"), timeout_s=0.2)
     assert failure.code is Code.DEADLINE_EXCEEDED
 
 
@@ -174,7 +173,5 @@ async def test_calls_are_counted_by_code(
 
 async def test_ids_of_one_call_do_not_reach_the_next(connect: Connect, issuer: Issuer) -> None:
     first, second = await connect(), await connect(issuer.token("mehmet"))
-    answers = await asyncio.gather(
-        *(caller.call(UNARY, ask()) for caller in [first, second] * 20)
-    )
+    answers = await asyncio.gather(*(caller.call(UNARY, ask()) for caller in [first, second] * 20))
     assert answers == [["ayse"], ["mehmet"]] * 20

@@ -1,0 +1,174 @@
+"""The database plumbing on a real PostgreSQL: the shared contract, conflicts, and outages."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from okey_runtime import postgres
+from okey_runtime.database import Database, DatabaseAway, DatabaseBusy, Isolation, Work
+from okey_runtime.migrations import migrate
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import ProgrammingError
+
+from tests.fixtures.postgres import PostgresServer, postgres_server, postgres_url
+from tests.unit.runtime.database_contract import DatabaseContract, add, chips
+from tests.unit.runtime.migrations import ACCOUNTS, migrations
+
+__all__ = ["postgres_server", "postgres_url"]
+
+
+def run(*statements: str) -> Work[None]:
+    def work(connection: Connection) -> None:
+        for statement in statements:
+            connection.execute(text(statement))
+
+    return work
+
+
+class TestPostgres(DatabaseContract):
+    @pytest.fixture
+    def url(self, postgres_url: str) -> str:
+        return postgres_url
+
+
+@pytest.fixture
+async def pair(postgres_url: str, tmp_path: Path) -> AsyncIterator[Database]:
+    """A database with two accounts of 100 chips."""
+    rows = "INSERT INTO account VALUES ('ayse', 100), ('ali', 100)"
+    await migrate(postgres_url, migrations(tmp_path, (ACCOUNTS, rows)))
+    database = Database(postgres_url, connections=2)
+    yield database
+    await database.close()
+
+
+async def test_write_skew_is_a_conflict_that_is_tried_again(pair: Database) -> None:
+    """Each may empty its account only while both hold 200 together: one must see the other."""
+    tries: list[str] = []
+
+    def emptying(own: str) -> Work[bool]:
+        def work(connection: Connection) -> bool:
+            tries.append(own)
+            total = connection.execute(text("SELECT sum(chips) FROM account")).scalar_one()
+            run("SELECT pg_sleep(0.1)")(connection)
+            if total < 200:
+                return False
+            run(f"UPDATE account SET chips = 0 WHERE id = '{own}'")(connection)
+            return True
+
+        return work
+
+    done = await asyncio.gather(*(pair.transact(emptying(own)) for own in ("ayse", "ali")))
+    assert sorted(done) == [False, True]
+    assert len(tries) == 3
+
+
+async def test_a_deadlock_is_tried_again(pair: Database) -> None:
+    def both(first: str, second: str) -> Work[None]:
+        take = "UPDATE account SET chips = chips - 1 WHERE id = '{}'"
+        return run(take.format(first), "SELECT pg_sleep(0.1)", take.format(second))
+
+    await asyncio.gather(
+        pair.transact(both("ayse", "ali"), Isolation.READ_COMMITTED),
+        pair.transact(both("ali", "ayse"), Isolation.READ_COMMITTED),
+    )
+    assert await pair.read(chips) == 98
+
+
+async def test_a_conflict_that_does_not_end_is_given_up(
+    pair: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "MAX_TRIES", 3)
+    raising = "DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END $$"
+    tries = 0
+
+    def work(connection: Connection) -> None:
+        nonlocal tries
+        tries += 1
+        run(raising)(connection)
+
+    with pytest.raises(DatabaseBusy, match="3 times"):
+        await pair.transact(work)
+    assert tries == 3
+
+
+async def test_a_connection_lost_in_a_transaction_is_an_outage_and_leaves_no_trace(
+    pair: Database,
+) -> None:
+    def work(connection: Connection) -> None:
+        add(5)(connection)
+        run("SELECT pg_terminate_backend(pg_backend_pid())")(connection)
+
+    with pytest.raises(DatabaseAway):
+        await pair.transact(work)
+    assert await pair.read(chips) == 100
+
+
+async def test_a_wrong_statement_is_nobodys_outage(pair: Database) -> None:
+    with pytest.raises(ProgrammingError, match="does not exist"):
+        await pair.read(run("SELECT * FROM no_such_table"))
+
+
+async def test_a_server_that_refuses_connections_is_away(tmp_path: Path) -> None:
+    url = "postgresql://okey@127.0.0.1:1/okey"
+    database = Database(url)
+    with pytest.raises(DatabaseAway):
+        await database.read(chips)
+    with pytest.raises(DatabaseAway):
+        await migrate(url, migrations(tmp_path, (ACCOUNTS,)))
+    await database.close()
+
+
+async def test_a_server_that_does_not_answer_is_away(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "STATEMENT_TIMEOUT_S", 0.2)
+    database = Database(postgres_url)
+    with pytest.raises(DatabaseAway):
+        await database.transact(run("SELECT pg_sleep(20)"))
+    await database.transact(run("SELECT 1"))
+    await database.close()
+
+
+async def test_no_free_connection_means_busy(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "POOL_TIMEOUT_S", 0.05)
+    database = Database(postgres_url, connections=1)
+    holding = asyncio.create_task(database.transact(run("SELECT pg_sleep(0.5)")))
+    await asyncio.sleep(0)
+    with pytest.raises(DatabaseBusy, match="no connection"):
+        await database.transact(run("SELECT 1"))
+    await holding
+    await database.close()
+
+
+@pytest.fixture
+def crashing_server() -> Iterator[PostgresServer]:
+    """A server of this test alone, because the test kills it."""
+    with tempfile.TemporaryDirectory(prefix="okey-pg-", dir="/tmp") as home:
+        server = PostgresServer(Path(home))
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop("immediate")
+
+
+async def test_a_server_that_crashed_is_used_again_once_it_is_back(
+    crashing_server: PostgresServer, tmp_path: Path
+) -> None:
+    url = crashing_server.create_database()
+    await migrate(url, migrations(tmp_path, (ACCOUNTS, "INSERT INTO account VALUES ('ayse', 1)")))
+    database = Database(url, connections=2)
+    assert await database.transact(add(1)) == 2
+    await asyncio.to_thread(crashing_server.stop, "immediate")
+    for _ in range(3):
+        with pytest.raises(DatabaseAway):
+            await database.transact(add(1))
+        with pytest.raises(DatabaseAway):
+            await database.read(chips)
+    await asyncio.to_thread(crashing_server.start)
+    assert await database.transact(add(1)) == 3
+    await database.close()

@@ -1,0 +1,102 @@
+import asyncio
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+from okey_runtime.database import Database, DatabaseAway, parse_url
+from okey_runtime.migrations import migrate
+from pydantic import SecretStr
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import OperationalError
+
+from tests.unit.runtime.database_contract import DatabaseContract, add, chips
+from tests.unit.runtime.migrations import ACCOUNTS, migrations
+
+
+class TestSqlite(DatabaseContract):
+    @pytest.fixture
+    def url(self, tmp_path: Path) -> str:
+        return f"sqlite:///{tmp_path}/okey.db"
+
+    async def test_a_commit_is_on_the_disk_before_it_is_answered(self, database: Database) -> None:
+        def pragmas(connection: Connection) -> list[object]:
+            names = ("journal_mode", "synchronous", "foreign_keys")
+            return [connection.execute(text(f"PRAGMA {name}")).scalar() for name in names]
+
+        assert await database.transact(pragmas) == ["wal", 2, 1]
+
+    async def test_a_write_holds_the_lock_from_its_beginning(
+        self, database: Database, tmp_path: Path
+    ) -> None:
+        def others_write(connection: Connection) -> None:
+            other = sqlite3.connect(tmp_path / "okey.db", timeout=0)
+            try:
+                other.execute("BEGIN IMMEDIATE")
+            finally:
+                other.close()
+
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            await database.transact(others_write)
+
+    async def test_writes_run_in_one_thread(self, database: Database) -> None:
+        idents = await asyncio.gather(
+            *(database.transact(lambda _: threading.get_ident()) for _ in range(5))
+        )
+        assert len(set(idents)) == 1
+        assert idents[0] != threading.get_ident()
+
+    async def test_a_file_that_another_process_has_locked_is_away(
+        self, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("okey_runtime.sqlite.BUSY_TIMEOUT_MS", 10)
+        impatient = Database(f"sqlite:///{tmp_path}/okey.db")
+        other = sqlite3.connect(tmp_path / "okey.db")
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DatabaseAway, match="locked"):
+            await impatient.transact(add(5))
+        other.close()
+        assert await impatient.transact(add(5)) == 105
+        await impatient.close()
+
+    async def test_a_wrong_statement_is_nobodys_outage(self, database: Database) -> None:
+        with pytest.raises(OperationalError, match="no such table"):
+            await database.read(lambda connection: connection.execute(text("SELECT * FROM no")))
+
+    async def test_readers_do_not_wait_for_the_writer(self, database: Database) -> None:
+        begun, go_on = threading.Event(), threading.Event()
+
+        def slow(connection: Connection) -> None:
+            add(5)(connection)
+            begun.set()
+            assert go_on.wait(10)
+
+        writing = asyncio.create_task(database.transact(slow))
+        assert await asyncio.to_thread(begun.wait, 10)
+        assert await database.read(chips) == 100
+        go_on.set()
+        await writing
+        assert await database.read(chips) == 105
+
+
+async def test_a_file_that_cannot_be_opened_is_away(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/no/folder/okey.db"
+    with pytest.raises(DatabaseAway, match="unable to open"):
+        await migrate(url, migrations(tmp_path, (ACCOUNTS,)))
+    database = Database(url)
+    with pytest.raises(DatabaseAway, match="unable to open"):
+        await database.read(chips)
+    await database.close()
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])
+def test_a_database_in_memory_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="name a file"):
+        Database(url)
+
+
+@pytest.mark.parametrize("url", ["mysql://u:hunter2@host/db", "nonsense hunter2", ""])
+def test_another_url_is_refused_without_quoting_its_password(url: str) -> None:
+    with pytest.raises(ValueError, match="postgresql") as refused:
+        parse_url(SecretStr(url))
+    assert "hunter2" not in str(refused.value)
