@@ -43,20 +43,19 @@ class _Draft:
     def fill(self, okey: Tile) -> None:
         self.places = [okey if tile is None else tile for tile in self.places]
 
-    def extend(self, okey: Tile) -> bool:
-        """Adds an okey at an end where the meld has room for one; says whether it had."""
-        if self.kind is MeldKind.GROUP:
-            if len(self.places) == len(Colour):
-                return False
-            self.places.append(okey)
-        elif self.end < LONGEST_RUN:
-            self.places.append(okey)
-            self.end += 1
-        elif len(self.places) < LONGEST_RUN:
+    @property
+    def has_room(self) -> bool:
+        """Whether one more tile could lie at an end of the meld."""
+        longest = len(Colour) if self.kind is MeldKind.GROUP else LONGEST_RUN
+        return len(self.places) < longest
+
+    def extend(self, okey: Tile) -> None:
+        """Adds an okey: behind the others, or before a run that ends with the 1 after 13."""
+        if self.kind is MeldKind.RUN and self.end == LONGEST_RUN:
             self.places.insert(0, okey)
         else:
-            return False
-        return True
+            self.places.append(okey)
+            self.end += 1
 
     def meld(self) -> Meld:
         return Meld(self.kind, tuple(tile for tile in self.places if tile is not None))
@@ -134,8 +133,7 @@ def _add_spare_okeys(drafts: list[_Draft], okey: Tile, spare: int) -> None:
     if spare >= SMALLEST_MELD:
         drafts.append(_Draft(MeldKind.RUN, [okey] * spare))
         return
-    while spare and any(draft.extend(okey) for draft in drafts):
-        spare -= 1
-    if spare == 2:
-        # Only groups of four: one of them gives a tile to a new meld.
-        drafts.append(_Draft(MeldKind.GROUP, [drafts[0].places.pop(), okey, okey]))
+    # One of the melds always has room: a plan of three groups of four is never chosen, for a group
+    # of three and a meld begun with the fourth tile keep as many tiles and come first.
+    for _okey in range(spare):
+        next(draft for draft in drafts if draft.has_room).extend(okey)

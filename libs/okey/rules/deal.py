@@ -9,7 +9,6 @@ import hmac
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import count
 from typing import Final
 
 from okey.errors import InvalidInput
@@ -208,7 +207,9 @@ def _require_seating(deck: Deck, playing_seats: tuple[int, ...], starter: int) -
 
 def _words(seed: bytes, message: bytes) -> Iterator[int]:
     """The stream: block by block, eight big-endian words of 32 bits each."""
-    for block in count():
+    block = 0
+    while True:
         digest = hmac.digest(seed, message + block.to_bytes(8, "big"), "sha256")
         for start in range(0, len(digest), _WORD_BYTES):
             yield int.from_bytes(digest[start : start + _WORD_BYTES], "big")
+        block += 1
