@@ -60,17 +60,17 @@ def _void_before_deal(draft: Draft) -> None:
 def decline_start(draft: Draft, match_id: str, void_hold_ids: tuple[str, ...]) -> None:
     """The wallet did not start: seats whose hold is void are freed, the others stay paid (M2).
 
-    A decline that names no hold cannot be mended by waiting: then every seat is freed with its
-    refund.
+    A decline that names no hold of this table cannot be mended by waiting: then every seat is freed
+    with its refund.
     """
     state = draft.state
     if state.phase is not Phase.STARTING or match_id != state.match_id:
         return
     draft.emit(e.MatchStartDeclined(match_id))
-    for index, seat in enumerate(state.seats):
-        if not seat.is_person:
-            continue
-        if not void_hold_ids or seat.hold_id in void_hold_ids:
+    people = [(index, seat) for index, seat in enumerate(state.seats) if seat.is_person]
+    is_named = any(seat.hold_id in void_hold_ids for _, seat in people)
+    for index, seat in people:
+        if not is_named or seat.hold_id in void_hold_ids:
             vacate(draft, index, VacateReason.START_DECLINED)
         elif seat.is_leaving:
             vacate(draft, index, VacateReason.LEFT)
