@@ -1,4 +1,4 @@
-"""What kinds of table there are: variant, mode and the level of the house's bots (Ç0, K1, O1, O2, W4)."""
+"""What kinds of table there are: variant, mode, level of the house's bots (Ç0, K1, O1, O2, W4)."""
 
 from enum import IntEnum
 from typing import Final
