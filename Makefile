@@ -6,7 +6,6 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 TYPED := libs services tools tests
-QUICK := -m "not long and not system"
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run demo test test-unit test-services test-all format lint protos protos-check \
@@ -37,13 +36,13 @@ demo: setup ## start the platform and play whole matches with real clients
 test: test-unit test-services ## every quick test; the pure core must be covered to 100 %
 
 test-unit: setup ## unit tests, boundaries, rule coverage; lines and branches of libs/okey to 100 %
-	$(BIN)/python -m pytest tests/unit $(QUICK) -q -n 2 --cov --cov-report=term
+	$(BIN)/python -m pytest tests/unit -q -n 2 --cov --cov-report=term
 
 test-services: setup ## the quick tests that need databases or processes
-	$(BIN)/python -m pytest tests --ignore=tests/unit $(QUICK) -q
+	$(BIN)/python -m pytest tests --ignore=tests/unit -q
 
 test-all: setup ## all tests, the long and the whole-system ones too
-	$(BIN)/python -m pytest tests -q --hypothesis-profile=long
+	$(BIN)/python -m pytest tests -q -m "" --hypothesis-profile=long
 
 format: setup ## format the Python files and the protos
 	$(BIN)/ruff format .
@@ -69,7 +68,7 @@ bench: setup ## measure (tests/bench)
 	$(BIN)/python -m pytest tests/bench -q -s -m ""
 
 deploy-check: setup ## build every kustomize overlay and validate it
-	$(BIN)/python -m pytest tests/deploy -q
+	$(BIN)/python -m pytest tests/deploy -q -m ""
 
 clean: ## remove everything that was made here, .venv too
 	rm -rf .venv build dist .coverage .coverage.* htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis
