@@ -24,7 +24,7 @@ from okey_runtime.access import AccessTable
 from okey_runtime.auth import bearer_token
 from okey_runtime.deadline import set_deadline
 from okey_runtime.errors import STATUS_DETAILS_KEY, internal_status, status_code, to_status
-from okey_runtime.identity import Identity, set_current_identity
+from okey_runtime.identity import Identity, Role, set_current_identity
 from okey_runtime.logging import get_logger
 from okey_runtime.metrics import RPC_METRICS, MethodMetrics, RpcMetrics
 from okey_runtime.validation import check_message
@@ -144,7 +144,8 @@ class ServedMethod:
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(method=self.name)
         if identity is not None:
-            structlog.contextvars.bind_contextvars(player_id=identity.subject)
+            name = "player_id" if Role.PLAYER in identity.roles else "caller"
+            structlog.contextvars.bind_contextvars(**{name: identity.subject})
 
 
 class _Call:

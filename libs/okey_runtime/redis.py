@@ -13,14 +13,15 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 CONNECT_TIMEOUT_S: Final = 1.0
 CALL_TIMEOUT_S: Final = 2.0
-_RETRIES: Final = 2
+# Connecting and calling are each tried this often more, so a silent server costs four timeouts.
+_RETRIES: Final = 1
 
 
 def open_redis(url: SecretStr, *, max_connections: int = 32) -> Redis:
     """A client for ``redis://`` or ``rediss://`` URLs; answers are bytes; close it with
     ``aclose()``.
 
-    A command is tried three times at most, so only repeatable commands belong on this client.
+    A command is tried twice at most, so only repeatable commands belong on this client.
     Blocking reads need a timeout below ``CALL_TIMEOUT_S``.
     """
     return Redis.from_url(

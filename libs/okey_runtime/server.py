@@ -232,7 +232,8 @@ def serve(app: App) -> None:
     background work fails.
     """
     settings = app.settings
-    configure_logging(type(app).__module__, settings.log_level, settings.log_format)
+    service = type(app).__module__.removesuffix(".app")
+    configure_logging(service, settings.log_level, settings.log_format)
     uvloop.run(_serve(app))
 
 

@@ -1,0 +1,141 @@
+"""A service as a real process: where it is, how it ends on a signal, and why it does not start."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import urllib.request
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from okey_runtime.channel import open_channel
+from okey_runtime.config import DEV_ISSUER
+from okey_runtime.service_token import fixed_token
+
+from tests.fixtures.issuer import Issuer
+from tests.unit.runtime.caller import Caller
+from tests.unit.runtime.echo import SERVER_STREAM, UNARY, ask
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@dataclass
+class EchoProcess:
+    """The running process and what it has logged."""
+
+    process: asyncio.subprocess.Process
+    lines: list[dict[str, object]]
+
+    async def logged(self, event: str) -> bool:
+        """Whether it has logged the event by now, or does before it ends."""
+        assert self.process.stderr is not None
+        while not any(line["event"] == event for line in self.lines):
+            raw = await self.process.stderr.readline()
+            if not raw:
+                return False
+            self.lines.append(json.loads(raw))
+        return True
+
+    async def ended(self) -> int:
+        await self.logged("never")
+        return await self.process.wait()
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    issuer = Issuer(tmp_path)
+    (tmp_path / "ayse").write_text(issuer.token("ayse"))
+    return {
+        "OKEY_ENVIRONMENT": "test",
+        "OKEY_JWKS_FILE": str(issuer.jwks_file),
+        "OKEY_ADDRESS_FILE": str(tmp_path / "address.json"),
+        "OKEY_STOP_GRACE_MS": "5000",
+    }
+
+
+async def start(environment: Mapping[str, str]) -> EchoProcess:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.integration.runtime_echo"),
+        env={"PATH": os.environ["PATH"], **environment},
+        cwd=Path(__file__).parents[2],
+        stderr=asyncio.subprocess.PIPE,
+    )
+    return EchoProcess(process, [])
+
+
+@pytest.fixture
+async def echo(environment: dict[str, str]) -> AsyncIterator[EchoProcess]:
+    echo = await start(environment)
+    assert await echo.logged("serving")
+    yield echo
+    if echo.process.returncode is None:
+        echo.process.kill()
+        await echo.process.wait()
+
+
+async def test_a_process_tells_the_free_ports_it_has_found(
+    echo: EchoProcess, tmp_path: Path
+) -> None:
+    addresses = json.loads((tmp_path / "address.json").read_text())
+    token = (tmp_path / "ayse").read_text()
+    async with open_channel(addresses["grpc"], token=fixed_token(token)) as channel:
+        assert await Caller(channel).call(UNARY, ask()) == ["ayse"]
+
+    def scrape() -> str:
+        with urllib.request.urlopen(f"http://{addresses['metrics']}/metrics", timeout=5) as page:
+            return str(page.read().decode())
+
+    assert 'grpc_method="Unary"' in await asyncio.to_thread(scrape)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_ends_streams_well_and_the_process_with_status_0(
+    echo: EchoProcess, tmp_path: Path, number: signal.Signals
+) -> None:
+    addresses = json.loads((tmp_path / "address.json").read_text())
+    token = (tmp_path / "ayse").read_text()
+    async with open_channel(addresses["grpc"], token=fixed_token(token)) as channel:
+        call = Caller(channel).begin(SERVER_STREAM, ask("wait"))
+        answers = [(await call.read()).what]
+        echo.process.send_signal(number)
+        answers += [answer.what async for answer in call]
+    assert answers == ["ayse", "last"]
+    assert await echo.ended() == 0
+    assert echo.lines[-1]["event"] == "stopped"
+
+
+async def test_every_line_of_a_process_is_json(echo: EchoProcess) -> None:
+    echo.process.terminate()
+    await echo.ended()
+    assert {line["service"] for line in echo.lines} == {"tests.unit.runtime.echo"}
+
+
+async def test_a_taken_port_ends_the_process_with_status_1(
+    echo: EchoProcess, environment: dict[str, str], tmp_path: Path
+) -> None:
+    address = json.loads((tmp_path / "address.json").read_text())["grpc"]
+    port = address.rpartition(":")[2]
+    second = await start({**environment, "OKEY_LISTEN_PORT": port})
+    assert await second.ended() == 1
+    assert second.lines[-1]["event"] == "service_failed"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"OKEY_JWKS_FILE": ""}, "OKEY_JWKS_FILE"),
+        ({"OKEY_TOKEN_ISSUER": DEV_ISSUER}, "development issuer"),
+    ],
+    ids=["no keys", "development issuer"],
+)
+async def test_production_does_not_start(
+    environment: dict[str, str], change: dict[str, str], why: str
+) -> None:
+    production = {**environment, "OKEY_ENVIRONMENT": "production", **change}
+    process = (await start({k: v for k, v in production.items() if v})).process
+    _, output = await process.communicate()
+    assert process.returncode == 1
+    assert why in output.decode()
