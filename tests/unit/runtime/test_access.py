@@ -22,7 +22,7 @@ def test_a_listed_role_may_call() -> None:
     TABLE.check(HOLD, caller(Role.ENGINE, Role.PLAYER))
 
 
-@pytest.mark.parametrize("role", set(Role) - {Role.ENGINE})
+@pytest.mark.parametrize("role", sorted(set(Role) - {Role.ENGINE}))
 def test_another_role_is_refused(role: Role) -> None:
     with pytest.raises(RoleRefused, match=f"open to engine.* roles are {role.value}"):
         TABLE.check(HOLD, caller(role))
