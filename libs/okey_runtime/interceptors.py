@@ -27,6 +27,7 @@ from okey_runtime.errors import STATUS_DETAILS_KEY, internal_status, status_code
 from okey_runtime.identity import Identity, Role, set_current_identity
 from okey_runtime.logging import get_logger
 from okey_runtime.metrics import RPC_METRICS, MethodMetrics, RpcMetrics
+from okey_runtime.trace import adopt_trace
 from okey_runtime.validation import check_message
 
 _log = get_logger(__name__)
@@ -134,15 +135,16 @@ class ServedMethod:
 
     def authenticate(self, context: Context) -> None:
         """Find out who calls, whether it may, and put it where the handler and the log find it."""
+        metadata = context.invocation_metadata() or ()
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(method=self.name, trace_id=adopt_trace(metadata))
         identity = None
         if not self._is_public:
-            token = bearer_token(context.invocation_metadata() or ())
+            token = bearer_token(metadata)
             identity = None if token is None else self._verifier.verify(token)
             self._access.check(self.name, identity)
         set_current_identity(identity)
         set_deadline(context.time_remaining())
-        structlog.contextvars.clear_contextvars()
-        structlog.contextvars.bind_contextvars(method=self.name)
         if identity is not None:
             name = "player_id" if Role.PLAYER in identity.roles else "caller"
             structlog.contextvars.bind_contextvars(**{name: identity.subject})

@@ -8,7 +8,7 @@ import asyncio
 import json
 import signal
 from collections.abc import Coroutine, Sequence
-from pathlib import Path
+from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
@@ -61,7 +61,10 @@ class App(Protocol):
         ...
 
     async def drain(self) -> None:
-        """Take no new work, hand over the rest, end streams; bounded by ``drain_timeout_ms``."""
+        """Take no new work, hand over the rest, end streams; bounded by ``drain_timeout_ms``.
+
+        Called only if ``start`` has succeeded.
+        """
         ...
 
     async def close(self) -> None:
@@ -91,8 +94,7 @@ class ServiceServer:
         """host:port at which other services reach this one; known before ``App.start`` is called.
         """
         self.metrics_address = ""
-        self._health_server: grpc.aio.Server | None = None
-        self._metrics: MetricsServer | None = None
+        self._cleanup = AsyncExitStack()
         self._tasks: set[asyncio.Task[None]] = set()
         self._ending = asyncio.Event()
         self._failure: BaseException | None = None
@@ -122,21 +124,19 @@ class ServiceServer:
         settings = self.settings
         port = self.grpc.add_insecure_port(f"{settings.listen_host}:{settings.listen_port}")
         self.address = settings.advertise_address or f"{settings.listen_host}:{port}"
-        self._metrics = MetricsServer(settings.listen_host, settings.metrics_port)
-        self.metrics_address = f"{settings.listen_host}:{self._metrics.port}"
-        await self.readiness.announce()
-        health_pb2_grpc.add_HealthServicer_to_server(self.readiness.servicer, self.grpc)
-        reflection.enable_server_reflection(
-            [*self.app.services, health.SERVICE_NAME, reflection.SERVICE_NAME], self.grpc
-        )
-        if settings.health_port is not None:
-            await self._serve_health(settings.listen_host, settings.health_port)
+        await self._tell_state()
+        # Undone in the reverse order by `stop`, each step whatever became of the others.
+        self._cleanup.push_async_callback(self.app.close)
+        self._cleanup.push_async_callback(self._cancel_background_work)
+        self._cleanup.push_async_callback(self.grpc.stop, settings.stop_grace_ms / 1000)
         self.spawn(watch_loop_lag(self.clock), "loop-lag")
         await self.app.start(self)
+        self._cleanup.push_async_callback(self._drain)
         await self.grpc.start()
         await self.readiness.started()
         if settings.address_file is not None:
-            self._write_addresses(settings.address_file)
+            addresses = {"grpc": self.address, "metrics": self.metrics_address}
+            write_atomically(settings.address_file, json.dumps(addresses))
         _log.info("serving", address=self.address, metrics=self.metrics_address)
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
@@ -166,24 +166,22 @@ class ServiceServer:
 
     async def stop(self) -> None:
         """Readiness off, drain, end calls in the grace, cancel background work, close the app."""
-        settings = self.settings
         await self.readiness.stopping()
-        await asyncio.sleep(settings.drain_delay_ms / 1000)
+        await self._cleanup.aclose()
+        _log.info("stopped", address=self.address)
+
+    async def _drain(self) -> None:
+        await asyncio.sleep(self.settings.drain_delay_ms / 1000)
         try:
-            async with asyncio.timeout(settings.drain_timeout_ms / 1000):
+            async with asyncio.timeout(self.settings.drain_timeout_ms / 1000):
                 await self.app.drain()
         except TimeoutError:
-            _log.error("drain_timed_out", drain_timeout_ms=settings.drain_timeout_ms)
-        await self.grpc.stop(settings.stop_grace_ms / 1000)
+            _log.error("drain_timed_out", drain_timeout_ms=self.settings.drain_timeout_ms)
+
+    async def _cancel_background_work(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.app.close()
-        if self._health_server is not None:
-            await self._health_server.stop(None)
-        if self._metrics is not None:
-            await self._metrics.stop()
-        _log.info("stopped", address=self.address)
 
     def _on_task_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -193,15 +191,23 @@ class ServiceServer:
         self._failure = self._failure or task.exception()
         self._ending.set()
 
-    async def _serve_health(self, host: str, port: int) -> None:
-        server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
-        health_pb2_grpc.add_HealthServicer_to_server(self.readiness.servicer, server)
-        server.add_insecure_port(f"{host}:{port}")
-        await server.start()
-        self._health_server = server
-
-    def _write_addresses(self, path: Path) -> None:
-        write_atomically(path, json.dumps({"grpc": self.address, "metrics": self.metrics_address}))
+    async def _tell_state(self) -> None:
+        """Health, reflection and metrics: what is served whatever the app is."""
+        host = self.settings.listen_host
+        metrics = MetricsServer(host, self.settings.metrics_port)
+        self._cleanup.push_async_callback(metrics.stop)
+        self.metrics_address = f"{host}:{metrics.port}"
+        await self.readiness.announce()
+        health_pb2_grpc.add_HealthServicer_to_server(self.readiness.servicer, self.grpc)
+        reflection.enable_server_reflection(
+            [*self.app.services, health.SERVICE_NAME, reflection.SERVICE_NAME], self.grpc
+        )
+        if self.settings.health_port is not None:
+            probed = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+            health_pb2_grpc.add_HealthServicer_to_server(self.readiness.servicer, probed)
+            probed.add_insecure_port(f"{host}:{self.settings.health_port}")
+            await probed.start()
+            self._cleanup.push_async_callback(probed.stop, None)
 
 
 def server_options(settings: ServiceSettings) -> list[tuple[str, int]]:

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 import grpc
 
 from okey_runtime.files import FileStamp
+from okey_runtime.trace import outgoing_trace
 
 Metadata = tuple[tuple[str, str], ...]
 MetadataProvider = Callable[[], Metadata]
@@ -79,7 +80,7 @@ class _WithToken:
         self._token = token
 
     def _add(self, details: _Details) -> _Details:
-        metadata = grpc.aio.Metadata(*(details.metadata or ()), *self._token())
+        metadata = grpc.aio.Metadata(*(details.metadata or ()), *self._token(), *outgoing_trace())
         return _Details(
             details.method, details.timeout, metadata, details.credentials, details.wait_for_ready
         )

@@ -175,3 +175,12 @@ async def test_ids_of_one_call_do_not_reach_the_next(connect: Connect, issuer: I
     first, second = await connect(), await connect(issuer.token("mehmet"))
     answers = await asyncio.gather(*(caller.call(UNARY, ask()) for caller in [first, second] * 20))
     assert answers == [["ayse"], ["mehmet"]] * 20
+
+
+async def test_the_log_tells_method_caller_and_trace(connect: Connect) -> None:
+    caller = await connect()
+    with structlog.testing.capture_logs([structlog.contextvars.merge_contextvars]) as logged:
+        await caller.failure(UNARY, ask("break"))
+    (line,) = (line for line in logged if line["event"] == "unexpected_error")
+    assert (line["method"], line["player_id"]) == (UNARY, "ayse")
+    assert len(line["trace_id"]) == 32

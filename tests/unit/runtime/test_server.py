@@ -129,6 +129,27 @@ async def test_a_drain_that_hangs_is_cut_off(
     assert app.log == ["started", "closed"]
 
 
+async def test_a_drain_that_fails_holds_up_nothing_else(
+    app: EchoApp, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def drain() -> None:
+        raise ValueError("no way to hand over")
+
+    monkeypatch.setattr(app, "drain", drain)
+    with pytest.raises(ValueError, match="no way"):
+        async with ServiceServer(app, issuer.clock) as server:
+            address = server.address
+    assert app.log == ["started", "closed"]
+    with pytest.raises(grpc.aio.AioRpcError):
+        await health(address, "")
+
+
+async def test_a_second_stop_does_nothing(app: EchoApp, server: ServiceServer) -> None:
+    await server.stop()
+    await server.stop()
+    assert app.log == ["started", "drained", "closed"]
+
+
 async def test_background_work_is_cancelled_before_the_app_is_closed(
     app: EchoApp, server: ServiceServer
 ) -> None:
@@ -172,7 +193,7 @@ async def test_an_app_that_does_not_start_is_closed(
     with pytest.raises(ValueError, match="no store"):
         async with ServiceServer(app, issuer.clock):
             pass
-    assert app.log[-1] == "closed"
+    assert app.log == ["closed"]
     assert settings.address_file is not None
     assert not settings.address_file.exists()
 
