@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -16,6 +16,7 @@ from okey_runtime.logging import get_logger
 from services.engine.accepted import Accepted, AcceptedRequests, Holds
 from services.engine.appending import Append, SitsElsewhere, Verdict
 from services.engine.errors import SeatedElsewhere, TableBusy, TableReloading
+from services.engine.group_commit import TooManyWaiting
 from services.engine.metrics import COMMAND_SECONDS, COMMANDS
 from services.engine.record import Request, Row, encode_events
 from services.engine.steady_clock import SteadyClock
@@ -88,10 +89,9 @@ class TableActor:
         assert self.state is not None, f"table {self.table_id} was never opened"
         return self.state
 
-    def restore(self, change: Change, names: Mapping[str, str]) -> None:
+    def restore(self, change: Change) -> None:
         """Take a row that was committed before; for recovery, before ``run``."""
         self._take(change)
-        self.names.update(names)
 
     async def submit(
         self,
@@ -127,6 +127,7 @@ class TableActor:
 
     async def run(self) -> None:
         """Decide commands until the table is lost or the task is cancelled."""
+        envelope: _Envelope | None = None
         try:
             while not self._is_lost:
                 envelope = await self._queue.get()
@@ -134,8 +135,11 @@ class TableActor:
                     continue  # the caller has gone and nothing was begun
                 [outcome] = await asyncio.gather(self._handle(envelope), return_exceptions=True)
                 self._answer(envelope, outcome)
+                envelope = None
         finally:
             self._is_lost = True
+            if envelope is not None:
+                self._answer(envelope, self._reloading())
             while not self._queue.empty():
                 self._answer(self._queue.get_nowait(), self._reloading())
 
@@ -201,6 +205,8 @@ class TableActor:
             return
         if isinstance(verdict, SitsElsewhere):
             raise SeatedElsewhere(verdict.player, verdict.table_id)
+        if isinstance(verdict, TooManyWaiting) and row.request is not None:
+            raise verdict  # it was not tried, and whoever asked can ask again
         self._is_lost = True
         self._lose(self)
         if isinstance(verdict, BaseException):

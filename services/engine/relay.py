@@ -21,6 +21,7 @@ from okey.table.state import TableState
 from okey_runtime.logging import get_logger
 
 from services.engine.actor import TableActor
+from services.engine.background import say_failure
 from services.engine.metrics import RELAY_ANSWERS, RELAY_WAITING
 from services.engine.record import Row
 
@@ -118,6 +119,7 @@ class Relay:
         self._gauge.inc()
         if actor.table_id not in self._tasks:
             task = asyncio.create_task(self._carry(actor), name=f"{self.name}-{actor.table_id}")
+            task.add_done_callback(say_failure)
             self._tasks[actor.table_id] = task
 
     def forget(self, table_id: str) -> None:

@@ -10,7 +10,7 @@ refused (REQUEST_ID_REUSED); a refusal is judged anew. Every move names the turn
 
 Errors are `google.rpc.Status` with an `ErrorInfo.reason`. Everywhere: INVALID_FIELD (shape), TABLE_NOT_FOUND,
 NOT_SEATED (the caller owns no seat there), TABLE_CLOSED, REQUEST_ID_REUSED, and, UNAVAILABLE, safe to send again:
-DATABASE_UNAVAILABLE, TABLE_RELOADING, TABLE_BUSY (RESOURCE_EXHAUSTED), TABLE_QUARANTINED.
+DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
 """
 
 from collections import abc as _abc
@@ -79,8 +79,6 @@ class _StreamEndReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Strea
     """The engine is stopping."""
     STREAM_END_REASON_TABLE_RELOADED: _StreamEndReason.ValueType  # 7
     """The engine loads the table again."""
-    STREAM_END_REASON_REPLACED: _StreamEndReason.ValueType  # 8
-    """The caller has attached to this table anew, from elsewhere."""
 
 class StreamEndReason(_StreamEndReason, metaclass=_StreamEndReasonEnumTypeWrapper):
     """Why a stream ended. All but TABLE_CLOSED may be opened again with the last `seq` as cursor."""
@@ -101,8 +99,6 @@ STREAM_END_REASON_SHUTTING_DOWN: StreamEndReason.ValueType  # 6
 """The engine is stopping."""
 STREAM_END_REASON_TABLE_RELOADED: StreamEndReason.ValueType  # 7
 """The engine loads the table again."""
-STREAM_END_REASON_REPLACED: StreamEndReason.ValueType  # 8
-"""The caller has attached to this table anew, from elsewhere."""
 Global___StreamEndReason: _TypeAlias = StreamEndReason  # noqa: Y015
 
 @_typing.final

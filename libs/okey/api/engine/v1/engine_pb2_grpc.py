@@ -126,8 +126,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def TakeSeat(self, request, context):
-        """Sits a player down and waits a moment for the wallet. Roles: lobby. Reasons: SEAT_TAKEN, TABLE_FULL,
-        ALREADY_SEATED (metadata `table_id`), MATCH_RUNNING, MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
+        """Sits a player down and waits a moment for the wallet. Roles: lobby. Reasons: SEAT_TAKEN, NO_FREE_SEAT,
+        SEATS_NOT_OPEN, ALREADY_SEATED (metadata `table_id` where it is another one), MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -142,23 +142,25 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AddNonce(self, request, context):
-        """Adds 32 bytes of one's own to the coming shuffle, once a deal (T9). Roles: player. Reasons: NONCE_EXISTS,
-        MATCH_RUNNING.
+        """Adds 32 bytes of one's own to the coming shuffle, once a deal (T9). Roles: player. Reasons: NONCE_ALREADY_ADDED,
+        NONCE_TOO_LATE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Act(self, request, context):
-        """Does one action of a turn. Roles: player. Reasons: STALE_TURN (U12), NOT_YOUR_TURN, ALREADY_DRAWN, NOT_DRAWN,
-        NO_SUCH_TILE, FALSE_FINISH (H8), and the named refusals of the rules.
+        """Does one action of a turn. Roles: player. Reasons: TURN_OVER and TURN_EXPIRED (U12), NOT_YOUR_TURN,
+        STAND_IN_PLAYS, ALREADY_DRAWN, MUST_DRAW_FIRST, PILE_EMPTY, TILE_NOT_IN_RACK, FINISH_REJECTED (H8), CIFT_NOT_OPEN,
+        GOSTERGE_NOT_OPEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Forfeit(self, request, context):
-        """Gives the running match up, for the price that the view names (M9). Roles: player. Reasons: NO_MATCH.
+        """Gives the running match up, for the price that the view names (M9). Roles: player. Reasons:
+        NO_MATCH_RUNNING, NOTHING_TO_GIVE_UP.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -782,7 +784,7 @@ class OperatorServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def VoidMatch(self, request, context):
-        """Voids the running match of a table: every stake back (M10). Roles: operator. Reasons: NO_MATCH.
+        """Voids the running match of a table: every stake back (M10). Roles: operator. Reasons: NO_MATCH_RUNNING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -803,7 +805,8 @@ class OperatorServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Drain(self, request, context):
-        """Makes this engine leave: not ready any more, streams end with SHUTTING_DOWN. Roles: operator.
+        """Makes this engine leave: not ready any more, streams end with SHUTTING_DOWN, commands get ENGINE_STOPPING.
+        Roles: operator.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -10,7 +10,7 @@ refused (REQUEST_ID_REUSED); a refusal is judged anew. Every move names the turn
 
 Errors are `google.rpc.Status` with an `ErrorInfo.reason`. Everywhere: INVALID_FIELD (shape), TABLE_NOT_FOUND,
 NOT_SEATED (the caller owns no seat there), TABLE_CLOSED, REQUEST_ID_REUSED, and, UNAVAILABLE, safe to send again:
-DATABASE_UNAVAILABLE, TABLE_RELOADING, TABLE_BUSY (RESOURCE_EXHAUSTED), TABLE_QUARANTINED.
+DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
 """
 
 from collections import abc as _abc
@@ -32,23 +32,26 @@ class TableServiceStub:
     MAINTENANCE, and the wallet's reason where it declines the stake.
     """
     TakeSeat: _aio.UnaryUnaryMultiCallable[_engine_pb2.TakeSeatRequest, _engine_pb2.TakeSeatResponse]
-    """Sits a player down and waits a moment for the wallet. Roles: lobby. Reasons: SEAT_TAKEN, TABLE_FULL,
-    ALREADY_SEATED (metadata `table_id`), MATCH_RUNNING, MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
+    """Sits a player down and waits a moment for the wallet. Roles: lobby. Reasons: SEAT_TAKEN, NO_FREE_SEAT,
+    SEATS_NOT_OPEN, ALREADY_SEATED (metadata `table_id` where it is another one), MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
     """
     LeaveSeat: _aio.UnaryUnaryMultiCallable[_engine_pb2.LeaveSeatRequest, _engine_pb2.LeaveSeatResponse]
     """Leaves before the match starts or after it ended; free (W2, M1). Roles: player, lobby. Reasons: MATCH_RUNNING
     (use Forfeit).
     """
     AddNonce: _aio.UnaryUnaryMultiCallable[_engine_pb2.AddNonceRequest, _engine_pb2.AddNonceResponse]
-    """Adds 32 bytes of one's own to the coming shuffle, once a deal (T9). Roles: player. Reasons: NONCE_EXISTS,
-    MATCH_RUNNING.
+    """Adds 32 bytes of one's own to the coming shuffle, once a deal (T9). Roles: player. Reasons: NONCE_ALREADY_ADDED,
+    NONCE_TOO_LATE.
     """
     Act: _aio.UnaryUnaryMultiCallable[_engine_pb2.ActRequest, _engine_pb2.ActResponse]
-    """Does one action of a turn. Roles: player. Reasons: STALE_TURN (U12), NOT_YOUR_TURN, ALREADY_DRAWN, NOT_DRAWN,
-    NO_SUCH_TILE, FALSE_FINISH (H8), and the named refusals of the rules.
+    """Does one action of a turn. Roles: player. Reasons: TURN_OVER and TURN_EXPIRED (U12), NOT_YOUR_TURN,
+    STAND_IN_PLAYS, ALREADY_DRAWN, MUST_DRAW_FIRST, PILE_EMPTY, TILE_NOT_IN_RACK, FINISH_REJECTED (H8), CIFT_NOT_OPEN,
+    GOSTERGE_NOT_OPEN.
     """
     Forfeit: _aio.UnaryUnaryMultiCallable[_engine_pb2.ForfeitRequest, _engine_pb2.ForfeitResponse]
-    """Gives the running match up, for the price that the view names (M9). Roles: player. Reasons: NO_MATCH."""
+    """Gives the running match up, for the price that the view names (M9). Roles: player. Reasons:
+    NO_MATCH_RUNNING, NOTHING_TO_GIVE_UP.
+    """
     ReturnToSeat: _aio.UnaryUnaryMultiCallable[_engine_pb2.ReturnToSeatRequest, _engine_pb2.ReturnToSeatResponse]
     """Takes the seat back from its stand-in (U8). Roles: player. Reasons: NOT_AWAY."""
     PlayOn: _aio.UnaryUnaryMultiCallable[_engine_pb2.PlayOnRequest, _engine_pb2.PlayOnResponse]
@@ -98,8 +101,8 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.TakeSeatRequest,
         context: _aio.ServicerContext[_engine_pb2.TakeSeatRequest, _abc.Awaitable[_engine_pb2.TakeSeatResponse]],
     ) -> _abc.Awaitable[_engine_pb2.TakeSeatResponse]:
-        """Sits a player down and waits a moment for the wallet. Roles: lobby. Reasons: SEAT_TAKEN, TABLE_FULL,
-        ALREADY_SEATED (metadata `table_id`), MATCH_RUNNING, MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
+        """Sits a player down and waits a moment for the wallet. Roles: lobby. Reasons: SEAT_TAKEN, NO_FREE_SEAT,
+        SEATS_NOT_OPEN, ALREADY_SEATED (metadata `table_id` where it is another one), MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
         """
 
     @_abc_1.abstractmethod
@@ -118,8 +121,8 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.AddNonceRequest,
         context: _aio.ServicerContext[_engine_pb2.AddNonceRequest, _abc.Awaitable[_engine_pb2.AddNonceResponse]],
     ) -> _abc.Awaitable[_engine_pb2.AddNonceResponse]:
-        """Adds 32 bytes of one's own to the coming shuffle, once a deal (T9). Roles: player. Reasons: NONCE_EXISTS,
-        MATCH_RUNNING.
+        """Adds 32 bytes of one's own to the coming shuffle, once a deal (T9). Roles: player. Reasons: NONCE_ALREADY_ADDED,
+        NONCE_TOO_LATE.
         """
 
     @_abc_1.abstractmethod
@@ -128,8 +131,9 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.ActRequest,
         context: _aio.ServicerContext[_engine_pb2.ActRequest, _abc.Awaitable[_engine_pb2.ActResponse]],
     ) -> _abc.Awaitable[_engine_pb2.ActResponse]:
-        """Does one action of a turn. Roles: player. Reasons: STALE_TURN (U12), NOT_YOUR_TURN, ALREADY_DRAWN, NOT_DRAWN,
-        NO_SUCH_TILE, FALSE_FINISH (H8), and the named refusals of the rules.
+        """Does one action of a turn. Roles: player. Reasons: TURN_OVER and TURN_EXPIRED (U12), NOT_YOUR_TURN,
+        STAND_IN_PLAYS, ALREADY_DRAWN, MUST_DRAW_FIRST, PILE_EMPTY, TILE_NOT_IN_RACK, FINISH_REJECTED (H8), CIFT_NOT_OPEN,
+        GOSTERGE_NOT_OPEN.
         """
 
     @_abc_1.abstractmethod
@@ -138,7 +142,9 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.ForfeitRequest,
         context: _aio.ServicerContext[_engine_pb2.ForfeitRequest, _abc.Awaitable[_engine_pb2.ForfeitResponse]],
     ) -> _abc.Awaitable[_engine_pb2.ForfeitResponse]:
-        """Gives the running match up, for the price that the view names (M9). Roles: player. Reasons: NO_MATCH."""
+        """Gives the running match up, for the price that the view names (M9). Roles: player. Reasons:
+        NO_MATCH_RUNNING, NOTHING_TO_GIVE_UP.
+        """
 
     @_abc_1.abstractmethod
     def ReturnToSeat(
@@ -231,13 +237,15 @@ class OperatorServiceStub:
     ListTables: _aio.UnaryUnaryMultiCallable[_engine_pb2.ListTablesRequest, _engine_pb2.ListTablesResponse]
     """The tables that are not closed, or all, by table id in pages. Roles: operator, lobby."""
     VoidMatch: _aio.UnaryUnaryMultiCallable[_engine_pb2.VoidMatchRequest, _engine_pb2.VoidMatchResponse]
-    """Voids the running match of a table: every stake back (M10). Roles: operator. Reasons: NO_MATCH."""
+    """Voids the running match of a table: every stake back (M10). Roles: operator. Reasons: NO_MATCH_RUNNING."""
     ReleaseTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.ReleaseTableRequest, _engine_pb2.ReleaseTableResponse]
     """Drops a table from memory and loads it again from its journal; ends its streams, resumably. Roles: operator."""
     MoveTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.MoveTableRequest, _engine_pb2.MoveTableResponse]
     """Hands a table over to another engine. Roles: operator. Reasons: ENGINE_NOT_FOUND where there is no such member."""
     Drain: _aio.UnaryUnaryMultiCallable[_engine_pb2.DrainRequest, _engine_pb2.DrainResponse]
-    """Makes this engine leave: not ready any more, streams end with SHUTTING_DOWN. Roles: operator."""
+    """Makes this engine leave: not ready any more, streams end with SHUTTING_DOWN, commands get ENGINE_STOPPING.
+    Roles: operator.
+    """
     SetMaintenance: _aio.UnaryUnaryMultiCallable[_engine_pb2.SetMaintenanceRequest, _engine_pb2.SetMaintenanceResponse]
     """Stops new tables and new matches, or allows them again; running matches end in peace. Roles: operator."""
 
@@ -258,7 +266,7 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.VoidMatchRequest,
         context: _aio.ServicerContext[_engine_pb2.VoidMatchRequest, _abc.Awaitable[_engine_pb2.VoidMatchResponse]],
     ) -> _abc.Awaitable[_engine_pb2.VoidMatchResponse]:
-        """Voids the running match of a table: every stake back (M10). Roles: operator. Reasons: NO_MATCH."""
+        """Voids the running match of a table: every stake back (M10). Roles: operator. Reasons: NO_MATCH_RUNNING."""
 
     @_abc_1.abstractmethod
     def ReleaseTable(
@@ -282,7 +290,9 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.DrainRequest,
         context: _aio.ServicerContext[_engine_pb2.DrainRequest, _abc.Awaitable[_engine_pb2.DrainResponse]],
     ) -> _abc.Awaitable[_engine_pb2.DrainResponse]:
-        """Makes this engine leave: not ready any more, streams end with SHUTTING_DOWN. Roles: operator."""
+        """Makes this engine leave: not ready any more, streams end with SHUTTING_DOWN, commands get ENGINE_STOPPING.
+        Roles: operator.
+        """
 
     @_abc_1.abstractmethod
     def SetMaintenance(

@@ -1,0 +1,143 @@
+"""The only place where the engine's parts meet."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import grpc
+from okey.api.engine.v1 import engine_pb2_grpc
+from okey.api.events.v1 import events_pb2_grpc
+from okey.errors import Exhausted, Unavailable
+from okey_runtime.access import AccessTable
+from okey_runtime.channel import open_channel
+from okey_runtime.database import Database
+from okey_runtime.logging import get_logger
+from okey_runtime.migrations import migrate
+from okey_runtime.server import ServiceServer
+from okey_runtime.service_token import MetadataProvider, ServiceToken
+
+from services.engine import operator_servicer, servicer
+from services.engine.ai import AiSeats, BotWorkers
+from services.engine.group_commit import GroupCommit
+from services.engine.journal import Journal
+from services.engine.operator_servicer import EventServicer, OperatorServicer
+from services.engine.rating_sink import RatingSink
+from services.engine.servicer import TableServicer
+from services.engine.settings import EngineSettings
+from services.engine.steady_clock import SteadyClock
+from services.engine.tables import Tables
+from services.engine.wallet_sink import WalletSink
+
+MIGRATIONS: Final = Path(__file__).with_name("migrations")
+RENEW_EVERY_MS: Final = 2_000
+
+_log = get_logger(__name__)
+
+
+class DatabaseUrlMissing(Exception):
+    """Tables need a journal; set OKEY_DATABASE_URL."""
+
+
+class ServiceTokenFileMissing(Exception):
+    """The wallet and the rating service take calls from the engine only; set
+    OKEY_SERVICE_TOKEN_FILE.
+    """
+
+
+class EngineApp:
+    """The engine: a journal, an actor a table, and channels to wallet, rating and bots."""
+
+    def __init__(self, settings: EngineSettings) -> None:
+        self._settings = settings
+        self._database: Database | None = None
+        self._channels: list[grpc.aio.Channel] = []
+        self._tables: Tables | None = None
+
+    @property
+    def settings(self) -> EngineSettings:
+        """The service's settings."""
+        return self._settings
+
+    @property
+    def services(self) -> Sequence[str]:
+        """Tables, operators, events."""
+        return (servicer.SERVICE, operator_servicer.SERVICE, operator_servicer.EVENT_SERVICE)
+
+    @property
+    def access(self) -> AccessTable:
+        """Who may call what."""
+        return servicer.ACCESS | operator_servicer.ACCESS
+
+    async def start(self, host: ServiceServer) -> None:
+        """Bring the schema up to date, load every table that is not done, serve.
+
+        Raises ``DatabaseUrlMissing``, ``ServiceTokenFileMissing`` or ``DatabaseAway``.
+        """
+        settings = self._settings
+        if settings.database_url is None:
+            raise DatabaseUrlMissing("no journal: set OKEY_DATABASE_URL")
+        if settings.service_token_file is None:
+            raise ServiceTokenFileMissing("no token of its own: set OKEY_SERVICE_TOKEN_FILE")
+        await migrate(settings.database_url, MIGRATIONS)
+        self._database = Database(settings.database_url)
+        journal, clock = Journal(self._database), SteadyClock(host.clock)
+        token = ServiceToken(settings.service_token_file)
+        commit = GroupCommit(journal, clock)
+        tables = self._tables = Tables(
+            journal,
+            commit,
+            clock,
+            [
+                WalletSink(self._open(settings.wallet_address, token)),
+                RatingSink(self._open(settings.rating_address, token)),
+            ],
+            AiSeats(
+                BotWorkers(self._open(settings.bots_address, token)),
+                clock,
+                settings.hurried_ms(settings.bot_pace_ms),
+                settings.bot_timeout_ms,
+            ),
+            settings.engine_name,
+        )
+        host.spawn(commit.run(), "group-commit")
+        host.spawn(tables.timers.run(), "timers")
+        count = await tables.recover()
+        _log.info("tables_recovered", count=count)
+        host.spawn(_renew(journal, clock, settings.engine_name, host.address), "renewal")
+        engine_pb2_grpc.add_TableServiceServicer_to_server(
+            TableServicer(tables, journal, clock, settings, host.address), host.grpc
+        )
+        engine_pb2_grpc.add_OperatorServiceServicer_to_server(
+            OperatorServicer(tables, clock, host.readiness, settings.engine_name, host.address),
+            host.grpc,
+        )
+        events_pb2_grpc.add_EventServiceServicer_to_server(EventServicer(), host.grpc)
+
+    async def drain(self) -> None:
+        """End every stream and take no more commands; the journal has everything."""
+        if self._tables is not None:
+            self._tables.stop()
+
+    async def close(self) -> None:
+        """Stop the tables, close channels and database."""
+        if self._tables is not None:
+            await self._tables.close()
+        await asyncio.gather(*(channel.close() for channel in self._channels))
+        if self._database is not None:
+            await self._database.close()
+
+    def _open(self, address: str, token: MetadataProvider) -> grpc.aio.Channel:
+        channel = open_channel(address, token=token)
+        self._channels.append(channel)
+        return channel
+
+
+async def _renew(journal: Journal, clock: SteadyClock, engine: str, address: str) -> None:
+    """Say every two seconds that this engine lives, so that a restart knows since when not."""
+    while True:
+        try:
+            await journal.renew(engine, address, clock.now_ms())
+        except (Unavailable, Exhausted) as error:
+            _log.warning("renewal_failed", error=str(error))
+        await clock.sleep_until_ms(clock.monotonic_ms() + RENEW_EVERY_MS)

@@ -1,0 +1,167 @@
+"""OperatorService and EventService."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+from okey.api.common.v1 import common_pb2
+from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
+from okey.api.events.v1 import events_pb2, events_pb2_grpc
+from okey.table import commands as c
+from okey.table.state import Phase
+from okey.table.view import SPECTATOR, view
+from okey_runtime.access import AccessTable
+from okey_runtime.clock import Clock
+from okey_runtime.errors import DOMAIN, STATUS_DETAILS_KEY
+from okey_runtime.identity import Role, current_identity
+from okey_runtime.readiness import Readiness
+
+from services.engine.actor import TableActor
+from services.engine.errors import NoSuchEngine
+from services.engine.player_commands import request_of
+from services.engine.tables import Tables
+from services.engine.wire import named_view
+
+SERVICE: Final = "okey.api.engine.v1.OperatorService"
+EVENT_SERVICE: Final = "okey.api.events.v1.EventService"
+
+_OPERATOR: Final = {Role.OPERATOR}
+
+ACCESS: Final = AccessTable.of(
+    SERVICE,
+    {
+        "ListTables": {Role.OPERATOR, Role.LOBBY},
+        "VoidMatch": _OPERATOR,
+        "ReleaseTable": _OPERATOR,
+        "MoveTable": _OPERATOR,
+        "Drain": _OPERATOR,
+        "SetMaintenance": _OPERATOR,
+    },
+) | AccessTable.of(EVENT_SERVICE, {"Subscribe": {Role.INTEGRATOR, Role.OPERATOR}})
+
+_PAGE: Final = 100
+_MATCH_PHASES: Final = (Phase.STARTING, Phase.PLAYING, Phase.PAUSE, Phase.SETTLING)
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
+    """What operators ask of this engine."""
+
+    def __init__(
+        self, tables: Tables, clock: Clock, readiness: Readiness, engine: str, address: str
+    ) -> None:
+        self._tables = tables
+        self._clock = clock
+        self._readiness = readiness
+        self._engine = engine
+        self._address = address
+
+    async def ListTables(
+        self, request: engine_pb2.ListTablesRequest, context: Context
+    ) -> engine_pb2.ListTablesResponse:
+        """The tables that are not closed, quarantined ones too, by id."""
+        size = request.page_size or _PAGE
+        live = {actor.table_id: actor for actor in self._tables.live()}
+        ids = sorted(live.keys() | self._tables.quarantined)
+        wanted = [table_id for table_id in ids if table_id > request.page_token]
+        page = wanted[:size]
+        return engine_pb2.ListTablesResponse(
+            tables=[
+                self._summary(live[table_id])
+                if table_id in live
+                else engine_pb2.TableSummary(table_id=table_id, is_quarantined=True)
+                for table_id in page
+            ],
+            next_page_token=page[-1] if len(wanted) > size else "",
+            is_maintenance=self._tables.is_maintenance,
+        )
+
+    async def VoidMatch(
+        self, request: engine_pb2.VoidMatchRequest, context: Context
+    ) -> engine_pb2.VoidMatchResponse:
+        """Void the running match (M10)."""
+        operator = current_identity().subject
+        actor = await self._tables.get(request.table_id)
+        accepted = await actor.submit(
+            c.VoidMatch(operator, request.reason),
+            request_of(operator, request, request.request_id),
+        )
+        return engine_pb2.VoidMatchResponse(seq=accepted.seq)
+
+    async def ReleaseTable(
+        self, request: engine_pb2.ReleaseTableRequest, context: Context
+    ) -> engine_pb2.ReleaseTableResponse:
+        """Load the table anew."""
+        actor = await self._tables.release(request.table_id)
+        return engine_pb2.ReleaseTableResponse(seq=actor.seq)
+
+    async def MoveTable(
+        self, request: engine_pb2.MoveTableRequest, context: Context
+    ) -> engine_pb2.MoveTableResponse:
+        """There is one engine so far: a table can only be moved to where it is."""
+        await self._tables.get(request.table_id)
+        if request.engine != self._engine:
+            raise NoSuchEngine(f"{request.engine} is no member; members: {self._engine}")
+        return engine_pb2.MoveTableResponse(address=self._address)
+
+    async def Drain(
+        self, request: engine_pb2.DrainRequest, context: Context
+    ) -> engine_pb2.DrainResponse:
+        """Take no new work and end every stream."""
+        await self._readiness.block("draining")
+        count = len(self._tables.live())
+        self._tables.stop()
+        return engine_pb2.DrainResponse(tables=count)
+
+    async def SetMaintenance(
+        self, request: engine_pb2.SetMaintenanceRequest, context: Context
+    ) -> engine_pb2.SetMaintenanceResponse:
+        """Refuse new tables and matches, or allow them again."""
+        self._tables.is_maintenance = request.is_on
+        running = [a for a in self._tables.live() if a.table.phase in _MATCH_PHASES]
+        return engine_pb2.SetMaintenanceResponse(running_matches=len(running))
+
+    def _summary(self, actor: TableActor) -> engine_pb2.TableSummary:
+        state, config = actor.table, actor.table.config
+        seen = named_view(view(state, SPECTATOR), actor.seq, self._clock.now_ms(), actor.names)
+        return engine_pb2.TableSummary(
+            table_id=actor.table_id,
+            phase=table_pb2.Phase.ValueType(state.phase),
+            variant=common_pb2.Variant.ValueType(config.variant),
+            mode=common_pb2.Mode.ValueType(config.mode),
+            seat_count=config.seat_count,
+            stake=config.stake,
+            turn_timeout_ms=config.turn_timeout_ms,
+            start_points=config.start_points,
+            bot_level=common_pb2.BotLevel.ValueType(config.bot_level),
+            house_fill_after_ms=config.house_fill_after_ms,
+            kasa=state.kasa,
+            match_no=state.match_no,
+            seq=actor.seq,
+            seats=seen.seats,
+            created_ms=actor.created_ms,
+        )
+
+
+class EventServicer(events_pb2_grpc.EventServiceServicer):
+    """Declared for other teams; this engine does not serve it yet, and says so."""
+
+    async def Subscribe(
+        self, request: events_pb2.SubscribeRequest, context: Context
+    ) -> AsyncIterator[events_pb2.SubscribeResponse]:
+        """Always UNIMPLEMENTED, with a reason."""
+        await _say_not_served(context)
+        none: tuple[events_pb2.SubscribeResponse, ...] = ()
+        for response in none:
+            yield response
+
+
+async def _say_not_served(context: Context) -> None:
+    code = grpc.StatusCode.UNIMPLEMENTED
+    message = "this engine does not serve the event stream yet; follow tables with WatchTable"
+    status = status_pb2.Status(code=code.value[0], message=message)
+    info = error_details_pb2.ErrorInfo(reason="SUBSCRIBE_NOT_SERVED", domain=DOMAIN)
+    status.details.add().Pack(info)
+    await context.abort(code, message, ((STATUS_DETAILS_KEY, status.SerializeToString()),))

@@ -1,0 +1,140 @@
+"""What people ask of a table, from message to command and back; Act and Play go the same way."""
+
+import hashlib
+from typing import TypeVar
+
+from google.protobuf.message import Message
+from okey.api.common.v1 import common_pb2
+from okey.api.engine.v1 import engine_pb2
+from okey.table import commands as c
+from okey.table import events as e
+from okey.table.state import SeatStatus
+
+from services.engine.accepted import HELD, Accepted
+from services.engine.actor import TableActor
+from services.engine.ai import action_of
+from services.engine.errors import stake_declined
+from services.engine.record import Request
+
+R = TypeVar("R", bound=Message)
+
+
+def request_of(player: str, message: Message, request_id: str) -> Request:
+    """Who asks for what under which id; the digest covers the kind of request too."""
+    content = message.SerializeToString(deterministic=True)
+    kind = message.DESCRIPTOR.full_name.encode()
+    return Request(player, request_id, hashlib.sha256(kind + b"\0" + content).digest())
+
+
+class PlayerCommands:
+    """Each method submits one command for a player and answers once it is committed."""
+
+    def __init__(self, hold_wait_ms: int) -> None:
+        self._hold_wait_s = hold_wait_ms / 1000
+
+    async def act(
+        self, actor: TableActor, player: str, message: engine_pb2.ActRequest
+    ) -> engine_pb2.ActResponse:
+        """One action of a turn (U1, U12)."""
+        move = c.PlayerMove(player, message.turn, action_of(message.action))
+        accepted = await self._submit(actor, player, message, message.request_id, move)
+        drawn = next((x.tile for x in accepted.events if isinstance(x, e.TileDrawn)), 0)
+        is_draw = isinstance(move.action, c.Draw)
+        return engine_pb2.ActResponse(
+            seq=accepted.seq, drawn=common_pb2.Tile.ValueType(drawn if is_draw else 0)
+        )
+
+    async def leave_seat(
+        self, actor: TableActor, player: str, message: engine_pb2.LeaveSeatRequest
+    ) -> engine_pb2.LeaveSeatResponse:
+        """Leave, free of charge (W2)."""
+        accepted = await self._submit(
+            actor, player, message, message.request_id, c.LeaveSeat(player)
+        )
+        return engine_pb2.LeaveSeatResponse(seq=accepted.seq)
+
+    async def add_nonce(
+        self, actor: TableActor, player: str, message: engine_pb2.AddNonceRequest
+    ) -> engine_pb2.AddNonceResponse:
+        """Add to the coming shuffle (T9)."""
+        command = c.AddNonce(player, message.nonce)
+        accepted = await self._submit(actor, player, message, message.request_id, command)
+        return engine_pb2.AddNonceResponse(seq=accepted.seq)
+
+    async def forfeit(
+        self, actor: TableActor, player: str, message: engine_pb2.ForfeitRequest
+    ) -> engine_pb2.ForfeitResponse:
+        """Give the match up (M9)."""
+        accepted = await self._submit(actor, player, message, message.request_id, c.Forfeit(player))
+        return engine_pb2.ForfeitResponse(seq=accepted.seq)
+
+    async def return_to_seat(
+        self, actor: TableActor, player: str, message: engine_pb2.ReturnToSeatRequest
+    ) -> engine_pb2.ReturnToSeatResponse:
+        """Come back from a stand-in (U8)."""
+        command = c.ReturnToSeat(player)
+        accepted = await self._submit(actor, player, message, message.request_id, command)
+        return engine_pb2.ReturnToSeatResponse(seq=accepted.seq)
+
+    async def play_on(
+        self, actor: TableActor, player: str, message: engine_pb2.PlayOnRequest
+    ) -> engine_pb2.PlayOnResponse:
+        """Pay again for the Nachspiel, and wait a moment for the wallet (Ç8).
+
+        Raises the wallet's reason where it declines.
+        """
+        accepted = await self._submit(actor, player, message, message.request_id, c.PlayOn(player))
+        status = await self.hold_status(actor, asked_hold(accepted, player))
+        return engine_pb2.PlayOnResponse(seq=accepted.seq, hold_status=status)
+
+    async def take_seat(
+        self, actor: TableActor, player: str, message: engine_pb2.TakeSeatRequest
+    ) -> engine_pb2.TakeSeatResponse:
+        """Sit down, and wait a moment for the wallet.
+
+        Raises the wallet's reason where it declines.
+        """
+        seat = message.seat if message.HasField("seat") else -1
+        accepted = await actor.submit(
+            c.TakeSeat(player, seat),
+            request_of(player, message, message.request_id),
+            ((player, message.display_name),),
+        )
+        hold = asked_hold(accepted, player)
+        status = await self.hold_status(actor, hold)
+        return engine_pb2.TakeSeatResponse(seq=accepted.seq, seat=hold.seat, hold_status=status)
+
+    async def hold_status(
+        self, actor: TableActor, asked: e.SeatRequested
+    ) -> engine_pb2.HoldStatus.ValueType:
+        """Where a stake stands, after a bounded wait; raises the wallet's reason of a decline."""
+        is_open = any(
+            seat.hold_id == asked.hold_id and seat.status is SeatStatus.REQUESTED
+            for seat in actor.table.seats
+        )
+        wait_s = self._hold_wait_s if is_open else 0
+        verdict = await actor.holds.verdict(asked.hold_id, wait_s)
+        if not verdict and is_open:
+            return engine_pb2.HoldStatus.HOLD_STATUS_REQUESTED
+        # A stake of a match that is over was held; its verdict is not kept any longer.
+        if verdict in ("", HELD):
+            return engine_pb2.HoldStatus.HOLD_STATUS_HELD
+        raise stake_declined(verdict)
+
+    async def _submit(
+        self,
+        actor: TableActor,
+        player: str,
+        message: Message,
+        request_id: str,
+        command: c.Command,
+    ) -> Accepted:
+        return await actor.submit(command, request_of(player, message, request_id))
+
+
+def asked_hold(accepted: Accepted, player: str) -> e.SeatRequested:
+    """The stake that an accepted row asked of the player."""
+    for event in accepted.events:
+        if isinstance(event, e.SeatRequested) and event.player == player:
+            return event
+    raise AssertionError(f"row {accepted.seq} asks no stake of {player}")

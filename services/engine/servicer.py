@@ -1,0 +1,302 @@
+"""TableService: shape only; ``okey.table`` says what is right, the actor what counts."""
+
+import base64
+import hashlib
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any, Final
+
+import grpc
+from okey.api.common.v1 import common_pb2
+from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
+from okey.rules.arrange import Arrangement, arrange
+from okey.rules.distance import distance_to_normal
+from okey.rules.rule_set import RuleSet
+from okey.rules.tile import Tile
+from okey.rules.variant import BotLevel, Mode, Variant
+from okey.table import commands as c
+from okey.table.config import TableConfig
+from okey.table.public import REVEALED
+from okey_runtime.access import AccessTable
+from okey_runtime.clock import Clock
+from okey_runtime.identity import Role, current_identity
+
+from services.engine.errors import ArrangedTooOften, Maintenance, NoRound, NotThisPlayer
+from services.engine.finished_round import find_round
+from services.engine.following import From, follow
+from services.engine.journal import Journal
+from services.engine.play import PlayStreams
+from services.engine.player_commands import PlayerCommands, asked_hold, request_of
+from services.engine.settings import EngineSettings
+from services.engine.tables import Tables
+from services.engine.wire import event_message, view_message
+
+SERVICE: Final = "okey.api.engine.v1.TableService"
+
+_PLAYER: Final = {Role.PLAYER}
+_LOBBY: Final = {Role.LOBBY}
+_WATCHERS: Final = {Role.PLAYER, Role.LOBBY, Role.OPERATOR, Role.INTEGRATOR}
+
+ACCESS: Final = AccessTable.of(
+    SERVICE,
+    {
+        "OpenTable": _LOBBY,
+        "TakeSeat": _LOBBY,
+        "LeaveSeat": _PLAYER | _LOBBY,
+        "AddNonce": _PLAYER,
+        "Act": _PLAYER,
+        "Forfeit": _PLAYER,
+        "ReturnToSeat": _PLAYER,
+        "PlayOn": _PLAYER,
+        "GetTable": _WATCHERS,
+        "LocateTable": _WATCHERS,
+        "WhereAmI": _PLAYER,
+        "ArrangeRack": _PLAYER,
+        "Play": _PLAYER,
+        "WatchTable": _WATCHERS,
+        "ListEvents": _WATCHERS,
+    },
+)
+
+_ARRANGE_EVERY_MS: Final = 200
+_ARRANGERS_KEPT: Final = 10_000
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class TableServicer(engine_pb2_grpc.TableServiceServicer):
+    """The caller is the token's subject; roles and shapes were checked before it comes here."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        journal: Journal,
+        clock: Clock,
+        settings: EngineSettings,
+        address: str,
+    ) -> None:
+        self._tables = tables
+        self._journal = journal
+        self._clock = clock
+        self._settings = settings
+        self._rules = settings.rules()
+        self._address = address
+        self._commands = PlayerCommands(settings.hold_wait_ms)
+        self._streams = PlayStreams(tables, self._commands, clock)
+        self._arranged: OrderedDict[str, int] = OrderedDict()
+
+    async def OpenTable(
+        self, request: engine_pb2.OpenTableRequest, context: Context
+    ) -> engine_pb2.OpenTableResponse:
+        """Make a table; the player takes seat 0 (W1)."""
+        self._refuse_in_maintenance()
+        config = _config(request, self._rules, self._settings)
+        actor, accepted = await self._tables.open(
+            c.OpenTable(config, request.player),
+            request_of(request.player, request, request.request_id),
+            ((request.player, request.display_name),),
+        )
+        status = await self._commands.hold_status(actor, asked_hold(accepted, request.player))
+        return engine_pb2.OpenTableResponse(table_id=config.table_id, seat=0, hold_status=status)
+
+    async def TakeSeat(
+        self, request: engine_pb2.TakeSeatRequest, context: Context
+    ) -> engine_pb2.TakeSeatResponse:
+        """Sit a player down."""
+        self._refuse_in_maintenance()
+        actor = await self._tables.get(request.table_id)
+        return await self._commands.take_seat(actor, request.player, request)
+
+    async def LeaveSeat(
+        self, request: engine_pb2.LeaveSeatRequest, context: Context
+    ) -> engine_pb2.LeaveSeatResponse:
+        """Leave, free of charge."""
+        identity = current_identity()
+        player = request.player or identity.subject
+        if player != identity.subject and Role.LOBBY not in identity.roles:
+            raise NotThisPlayer(f"{identity.subject} cannot act for {player}: leave player empty")
+        actor = await self._tables.get(request.table_id)
+        return await self._commands.leave_seat(actor, player, request)
+
+    async def AddNonce(
+        self, request: engine_pb2.AddNonceRequest, context: Context
+    ) -> engine_pb2.AddNonceResponse:
+        """Add to the coming shuffle."""
+        actor = await self._tables.get(request.table_id)
+        return await self._commands.add_nonce(actor, current_identity().subject, request)
+
+    async def Act(self, request: engine_pb2.ActRequest, context: Context) -> engine_pb2.ActResponse:
+        """One action of a turn."""
+        actor = await self._tables.get(request.table_id)
+        return await self._commands.act(actor, current_identity().subject, request)
+
+    async def Forfeit(
+        self, request: engine_pb2.ForfeitRequest, context: Context
+    ) -> engine_pb2.ForfeitResponse:
+        """Give the match up."""
+        actor = await self._tables.get(request.table_id)
+        return await self._commands.forfeit(actor, current_identity().subject, request)
+
+    async def ReturnToSeat(
+        self, request: engine_pb2.ReturnToSeatRequest, context: Context
+    ) -> engine_pb2.ReturnToSeatResponse:
+        """Come back from a stand-in."""
+        actor = await self._tables.get(request.table_id)
+        return await self._commands.return_to_seat(actor, current_identity().subject, request)
+
+    async def PlayOn(
+        self, request: engine_pb2.PlayOnRequest, context: Context
+    ) -> engine_pb2.PlayOnResponse:
+        """Pay again for the Nachspiel."""
+        self._refuse_in_maintenance()
+        actor = await self._tables.get(request.table_id)
+        return await self._commands.play_on(actor, current_identity().subject, request)
+
+    async def GetTable(
+        self, request: engine_pb2.GetTableRequest, context: Context
+    ) -> engine_pb2.GetTableResponse:
+        """The table as the caller may see it."""
+        actor = await self._tables.get(request.table_id)
+        viewer = actor.table.seat_of(current_identity().subject)
+        now_ms = self._clock.now_ms()
+        return engine_pb2.GetTableResponse(
+            view=view_message(actor.table, viewer, actor.seq, now_ms, actor.names)
+        )
+
+    async def LocateTable(
+        self, request: engine_pb2.LocateTableRequest, context: Context
+    ) -> engine_pb2.LocateTableResponse:
+        """This engine: it owns every table so far."""
+        await self._tables.get(request.table_id)
+        return engine_pb2.LocateTableResponse(
+            address=self._address, engine=self._settings.engine_name
+        )
+
+    async def WhereAmI(
+        self, request: engine_pb2.WhereAmIRequest, context: Context
+    ) -> engine_pb2.WhereAmIResponse:
+        """The table where the caller sits (W3)."""
+        player = current_identity().subject
+        table_id = await self._journal.seated_at(player)
+        if not table_id:
+            return engine_pb2.WhereAmIResponse(seat=-1)
+        actor = await self._tables.get(table_id)
+        seat = actor.table.seat_of(player)
+        if seat < 0:
+            return engine_pb2.WhereAmIResponse(seat=-1)
+        return engine_pb2.WhereAmIResponse(table_id=table_id, seat=seat, address=self._address)
+
+    async def ArrangeRack(
+        self, request: engine_pb2.ArrangeRackRequest, context: Context
+    ) -> engine_pb2.ArrangeRackResponse:
+        """Sort the caller's own rack."""
+        player = current_identity().subject
+        self._refuse_if_arranged_too_often(player)
+        state = (await self._tables.get(request.table_id)).table
+        seat = state.seat_of(player)
+        rack = state.round.hands[seat].rack if state.round is not None and seat >= 0 else ()
+        if not rack or state.round is None:
+            raise NoRound(f"{player} holds no tiles at table {request.table_id} now")
+        okey = state.round.okey
+        return engine_pb2.ArrangeRackResponse(
+            melds=_melds(arrange(rack, okey)), distance=distance_to_normal(rack, okey)
+        )
+
+    async def Play(
+        self, request_iterator: AsyncIterator[engine_pb2.PlayRequest], context: Context
+    ) -> AsyncIterator[engine_pb2.PlayResponse]:
+        """Attach first, then commands up, results and updates down."""
+        async with aclosing(self._streams.serve(request_iterator, current_identity())) as responses:
+            async for response in responses:
+                yield response
+
+    async def WatchTable(
+        self, request: engine_pb2.WatchTableRequest, context: Context
+    ) -> AsyncIterator[engine_pb2.WatchTableResponse]:
+        """Follow a table."""
+        actor = await self._tables.get(request.table_id)
+        after = request.after_seq if request.HasField("after_seq") else None
+        start = From(after, request.with_view)
+        stream = follow(actor, current_identity(), start, self._clock)
+        async with aclosing(stream) as followed_all:
+            async for followed in followed_all:
+                if isinstance(followed, table_pb2.TableView):
+                    yield engine_pb2.WatchTableResponse(snapshot=followed)
+                elif isinstance(followed, engine_pb2.TableUpdate):
+                    yield engine_pb2.WatchTableResponse(update=followed)
+                else:
+                    yield engine_pb2.WatchTableResponse(end=followed)
+
+    async def ListEvents(
+        self, request: engine_pb2.ListEventsRequest, context: Context
+    ) -> engine_pb2.ListEventsResponse:
+        """A finished round in full."""
+        await self._tables.get(request.table_id)
+        rows = await self._journal.rows(request.table_id)
+        found = find_round(rows, request.match_no, request.round_no)
+        return engine_pb2.ListEventsResponse(
+            match_id=found.match_id,
+            commitment=found.commitment,
+            rows=[
+                engine_pb2.RoundRow(
+                    seq=row.seq,
+                    at_ms=row.at_ms,
+                    events=[event_message(event, REVEALED) for event in row.events],
+                )
+                for row in found.rows
+            ],
+        )
+
+    def _refuse_in_maintenance(self) -> None:
+        if self._tables.is_maintenance:
+            raise Maintenance("maintenance: no new tables and matches for now; try again later")
+
+    def _refuse_if_arranged_too_often(self, player: str) -> None:
+        now_ms = self._clock.monotonic_ms()
+        last_ms = self._arranged.pop(player, now_ms - _ARRANGE_EVERY_MS)
+        self._arranged[player] = max(last_ms, now_ms - _ARRANGE_EVERY_MS)
+        if now_ms - last_ms < _ARRANGE_EVERY_MS:
+            raise ArrangedTooOften(f"once in {_ARRANGE_EVERY_MS} ms is enough; wait a little")
+        self._arranged[player] = now_ms
+        while len(self._arranged) > _ARRANGERS_KEPT:
+            self._arranged.popitem(last=False)
+
+
+def _config(
+    request: engine_pb2.OpenTableRequest, rules: RuleSet, settings: EngineSettings
+) -> TableConfig:
+    return TableConfig(
+        table_id=_table_id(request.player, request.request_id),
+        variant=Variant(request.variant or Variant.CANAK),
+        mode=Mode(request.mode or Mode.NORMAL),
+        seat_count=request.seat_count,
+        stake=request.stake,
+        turn_timeout_ms=settings.hurried_ms(request.turn_timeout_ms),
+        start_points=request.start_points,
+        bot_level=BotLevel(request.bot_level or BotLevel.NORMAL),
+        house_fill_after_ms=settings.hurried_ms(request.house_fill_after_ms),
+        rules=rules,
+    )
+
+
+def _table_id(player: str, request_id: str) -> str:
+    """26 characters that follow from the request, so that its repetition makes no twin."""
+    digest = hashlib.sha256(f"table\0{player}\0{request_id}".encode()).digest()
+    return base64.b32encode(digest[:16]).decode().rstrip("=").lower()
+
+
+def _melds(arrangement: Arrangement) -> list[engine_pb2.ArrangedMeld]:
+    melds = [
+        engine_pb2.ArrangedMeld(
+            kind=common_pb2.MeldKind.Value(f"MELD_KIND_{meld.kind.name}"),
+            tiles=_tiles(meld.tiles),
+        )
+        for meld in arrangement.melds
+    ]
+    loose = [*arrangement.parts, arrangement.singles]
+    return melds + [engine_pb2.ArrangedMeld(tiles=_tiles(tiles)) for tiles in loose if tiles]
+
+
+def _tiles(tiles: tuple[Tile, ...]) -> list[common_pb2.Tile.ValueType]:
+    return [common_pb2.Tile.ValueType(tile) for tile in tiles]

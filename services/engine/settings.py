@@ -1,0 +1,48 @@
+"""Settings of the engine beside those of every service."""
+
+from dataclasses import fields
+from typing import Any
+
+from okey.rules.rule_set import DEFAULT_RULE_SET, RuleSet
+from okey_runtime.config import ServiceSettings, refuse_in_production
+from pydantic import Field, model_validator
+
+
+class EngineSettings(ServiceSettings):
+    """Where the engine finds whom it calls; ``OKEY_DATABASE_URL`` and a service token too."""
+
+    wallet_address: str
+    """host:port or dns:///name:port of the wallet."""
+    rating_address: str
+    """host:port or dns:///name:port of the rating service."""
+    bots_address: str
+    """host:port or dns:///name:port of the bot workers."""
+    engine_name: str = Field(default="engine", min_length=1, max_length=100)
+    """This engine among the members; unique, and the same after a restart if it can be."""
+
+    bot_pace_ms: int = Field(default=1_200, ge=0, le=10_000)
+    """How long an AI seems to think before each action."""
+    bot_timeout_ms: int = Field(default=2_000, ge=1, le=10_000)
+    """How long the engine waits for a bot worker before it plays the neutral move (U10)."""
+    hold_wait_ms: int = Field(default=3_000, ge=0, le=30_000)
+    """How long TakeSeat, OpenTable and PlayOn wait for the wallet's verdict on the stake."""
+
+    clock_factor: int = Field(default=1, ge=1, le=10_000)
+    """Tests only: every clock of every table runs this many times faster."""
+
+    _test_only = model_validator(mode="after")(refuse_in_production("clock_factor"))
+
+    def rules(self) -> RuleSet:
+        """The rule set of new tables, its times divided by the clock factor."""
+        if self.clock_factor == 1:
+            return DEFAULT_RULE_SET
+        numbers: dict[str, Any] = {
+            field.name: self.hurried_ms(value) if field.name.endswith("_ms") else value
+            for field in fields(DEFAULT_RULE_SET)
+            for value in [getattr(DEFAULT_RULE_SET, field.name)]
+        }
+        return RuleSet(**numbers)
+
+    def hurried_ms(self, time_ms: int) -> int:
+        """A time of play, divided by the clock factor."""
+        return max(1, time_ms // self.clock_factor) if time_ms else 0
