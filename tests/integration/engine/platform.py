@@ -1,0 +1,219 @@
+"""Wallet, rating, bots and engine in the test's own process, over real gRPC, on SQLite."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import grpc
+from okey.api.common.v1 import common_pb2
+from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
+from okey.api.rating.v1 import rating_pb2_grpc
+from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
+from okey_runtime.channel import open_channel
+from okey_runtime.config import Environment, ServiceSettings
+from okey_runtime.errors import RpcFailure, from_rpc_error
+from okey_runtime.identity import Role
+from okey_runtime.server import ServiceServer
+
+from services.bots.app import BotsApp
+from services.engine.app import EngineApp
+from services.engine.settings import EngineSettings
+from services.rating.app import RatingApp
+from services.wallet.app import WalletApp, WalletSettings
+from tests.fixtures.issuer import Issuer
+
+Legal = table_pb2.LegalAction
+
+
+class Platform:
+    """A running platform, and channels to it for whoever calls."""
+
+    def __init__(self, folder: Path, clock_factor: int, database_url: str) -> None:
+        self.issuer = Issuer(folder)
+        self.engine_address = ""
+        self._folder = folder
+        self._clock_factor = clock_factor
+        self._database_url = database_url
+        self._addresses: dict[str, str] = {}
+        self._services = AsyncExitStack()
+        self._engine = AsyncExitStack()
+        self._channels = AsyncExitStack()
+        self._numbers = count(1)
+
+    async def start(self) -> None:
+        shared = self._shared("wallet")
+        await self._serve("wallet", WalletApp(WalletSettings(welcome_chips=10_000, **shared)))
+        await self._serve("rating", RatingApp(ServiceSettings(**self._shared("rating"))))
+        await self.start_bots()
+        await self.start_engine()
+
+    async def start_bots(self) -> None:
+        await self._serve("bots", BotsApp(ServiceSettings(**self._shared("bots"))))
+
+    async def start_engine(self) -> None:
+        settings = EngineSettings(
+            wallet_address=self._addresses["wallet"],
+            rating_address=self._addresses["rating"],
+            bots_address=self._addresses["bots"],
+            bot_pace_ms=0,
+            clock_factor=self._clock_factor,
+            service_token_file=self.issuer.service_token_file(self._folder, Role.ENGINE),
+            **{**self._shared("engine"), "database_url": self._database_url},
+        )
+        server = await self._engine.enter_async_context(ServiceServer(EngineApp(settings)))
+        self.engine_address = server.address
+
+    async def stop_engine(self) -> None:
+        await self._channels.aclose()
+        await self._engine.aclose()
+
+    async def stop(self) -> None:
+        await self.stop_engine()
+        await self._services.aclose()
+
+    def request_id(self) -> str:
+        return f"request-{next(self._numbers)}"
+
+    async def channel(self, subject: str, *roles: Role, to: str = "") -> grpc.aio.Channel:
+        metadata = self.issuer.metadata(subject, *(roles or (Role.PLAYER,)))
+        address = self._addresses[to] if to else self.engine_address
+        return await self._channels.enter_async_context(open_channel(address, token=metadata))
+
+    async def tables_as(self, subject: str, *roles: Role) -> engine_pb2_grpc.TableServiceStub:
+        return engine_pb2_grpc.TableServiceStub(await self.channel(subject, *roles))
+
+    async def operator(self) -> engine_pb2_grpc.OperatorServiceStub:
+        return engine_pb2_grpc.OperatorServiceStub(await self.channel("op", Role.OPERATOR))
+
+    async def wallet(self) -> wallet_pb2_grpc.WalletServiceStub:
+        channel = await self.channel("op", Role.OPERATOR, to="wallet")
+        return wallet_pb2_grpc.WalletServiceStub(channel)
+
+    async def rating(self) -> rating_pb2_grpc.RatingServiceStub:
+        channel = await self.channel("op", Role.OPERATOR, to="rating")
+        return rating_pb2_grpc.RatingServiceStub(channel)
+
+    async def balance(self, account: str) -> int:
+        wallet = await self.wallet()
+        return (await wallet.GetAccount(wallet_pb2.GetAccountRequest(account=account))).balance
+
+    async def open_table(self, player: str, **terms: Any) -> str:
+        lobby = await self.tables_as("lobby", Role.LOBBY)
+        settings = {"seat_count": 2, "stake": 100, "turn_timeout_ms": 60_000, **terms}
+        response = await lobby.OpenTable(
+            engine_pb2.OpenTableRequest(
+                request_id=self.request_id(),
+                player=player,
+                display_name=player.title(),
+                **settings,
+            )
+        )
+        return response.table_id
+
+    async def take_seat(self, table_id: str, player: str) -> engine_pb2.TakeSeatResponse:
+        lobby = await self.tables_as("lobby", Role.LOBBY)
+        return await lobby.TakeSeat(
+            engine_pb2.TakeSeatRequest(
+                table_id=table_id,
+                request_id=self.request_id(),
+                player=player,
+                display_name=player.title(),
+            )
+        )
+
+    async def _serve(self, name: str, app: Any) -> None:
+        server = await self._services.enter_async_context(ServiceServer(app))
+        self._addresses[name] = server.address
+
+    def _shared(self, name: str) -> dict[str, Any]:
+        return {
+            "environment": Environment.TEST,
+            "jwks_file": self.issuer.jwks_file,
+            "database_url": f"sqlite:///{self._folder / name}.db",
+            "stop_grace_ms": 0,
+        }
+
+
+@asynccontextmanager
+async def platform(
+    folder: Path, clock_factor: int = 100, database_url: str = ""
+) -> AsyncIterator[Platform]:
+    url = database_url or f"sqlite:///{folder / 'engine.db'}"
+    running = Platform(folder, clock_factor, url)
+    await running.start()
+    try:
+        yield running
+    finally:
+        await running.stop()
+
+
+class Player:
+    """A client that plays: follows its table and makes plain moves when it is asked to."""
+
+    def __init__(self, world: Platform, name: str, table_id: str) -> None:
+        self.name = name
+        self.table_id = table_id
+        self.view = table_pb2.TableView()
+        self.seqs: list[int] = []
+        self._world = world
+
+    async def stub(self) -> engine_pb2_grpc.TableServiceStub:
+        return await self._world.tables_as(self.name)
+
+    async def until_phase(self, *phases: table_pb2.Phase.ValueType) -> table_pb2.TableView:
+        """Play on plainly until the table is in one of the phases."""
+        stub = await self.stub()
+        watch = engine_pb2.WatchTableRequest(table_id=self.table_id, with_view=True)
+        async for message in stub.WatchTable(watch):
+            if message.WhichOneof("message") == "end":
+                raise AssertionError(f"the stream ended: {message.end}")
+            self._see(message)
+            if self.view.phase in phases:
+                return self.view
+            await self._move(stub)
+        raise AssertionError("the stream broke off")
+
+    def _see(self, message: engine_pb2.WatchTableResponse) -> None:
+        is_snapshot = message.WhichOneof("message") == "snapshot"
+        self.view = message.snapshot if is_snapshot else message.update.view
+        seq = self.view.seq
+        assert not self.seqs or seq == self.seqs[-1] + 1, f"gap: {self.seqs[-1:]} {seq}"
+        self.seqs.append(seq)
+
+    async def _move(self, stub: engine_pb2_grpc.TableServiceStub) -> None:
+        action = plain_action(self.view)
+        if action is None:
+            return
+        await stub.Act(
+            engine_pb2.ActRequest(
+                table_id=self.table_id,
+                request_id=self._world.request_id(),
+                turn=self.view.round.turn.number,
+                action=action,
+            )
+        )
+
+
+def plain_action(view: table_pb2.TableView) -> table_pb2.Action | None:
+    """Draw from the stock, discard what was drawn; None when it is not the viewer's move."""
+    if Legal.LEGAL_ACTION_DRAW_STOCK in view.legal_actions:
+        return table_pb2.Action(draw_from_stock=table_pb2.DrawFromStock())
+    if Legal.LEGAL_ACTION_DISCARD in view.legal_actions:
+        tile = view.round.drawn or view.round.rack[-1]
+        return table_pb2.Action(discard=table_pb2.Discard(tile=tile))
+    return None
+
+
+async def refused(call: Any) -> RpcFailure:
+    """The refusal that the call gets."""
+    try:
+        await call
+    except grpc.aio.AioRpcError as error:
+        return from_rpc_error(error)
+    raise AssertionError("the call was not refused")
+
+
+Tile = common_pb2.Tile
+Phase = table_pb2.Phase
