@@ -4,6 +4,8 @@ raise.
 Moves raise the answer, views list what has none: the rule stands here once.
 """
 
+from typing import assert_never
+
 from okey.errors import OkeyError
 from okey.rules.variant import Variant
 from okey.table import commands as c
@@ -62,6 +64,8 @@ def why_not(state: TableState, seat: int, action: c.Action) -> Answer:
             return why_not_withdraw(state, seat)
         case c.ShowGosterge():
             return why_not_show(state, seat)
+        case _:
+            assert_never(action)
 
 
 def why_not_draw(state: TableState, source: c.DrawSource) -> Answer:

@@ -249,18 +249,21 @@ class TakeOver:
     last_renewal_ms: int
 
 
-Command = (
+TableCommand = (
     PlayerMove
     | BotMove
     | NeutralMove
-    | OpenTable
     | TakeSeat
     | LeaveSeat
     | PlayOn
     | AddNonce
     | Forfeit
     | ReturnToSeat
-    | ConfirmHold
+)
+"""What people and AIs ask of a table that is open."""
+
+PlatformCommand = (
+    ConfirmHold
     | DeclineHold
     | ConfirmStart
     | DeclineStart
@@ -269,3 +272,6 @@ Command = (
     | VoidMatch
     | TakeOver
 )
+"""What the wallet, the clocks, operators and engines ask of it."""
+
+Command = OpenTable | TableCommand | PlatformCommand

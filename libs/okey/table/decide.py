@@ -1,5 +1,7 @@
 """Decide a command: the events it causes, or a named error and nothing."""
 
+from typing import assert_never
+
 from okey.table import commands as c
 from okey.table.draft import Draft
 from okey.table.errors import TableExists, TableIsClosed, TableNotFound
@@ -60,7 +62,7 @@ def step(
     return tuple(draft.events), draft.state
 
 
-def _apply(draft: Draft, command: c.Command) -> None:
+def _apply(draft: Draft, command: c.TableCommand | c.PlatformCommand) -> None:
     match command:
         case c.PlayerMove(player, turn, action):
             player_move(draft, player, turn, action)
@@ -84,7 +86,7 @@ def _apply(draft: Draft, command: c.Command) -> None:
             _apply_from_platform(draft, command)
 
 
-def _apply_from_platform(draft: Draft, command: c.Command) -> None:
+def _apply_from_platform(draft: Draft, command: c.PlatformCommand) -> None:
     """Commands of the wallet, the clocks, operators and engines."""
     match command:
         case c.ConfirmHold(hold_id):
@@ -104,4 +106,4 @@ def _apply_from_platform(draft: Draft, command: c.Command) -> None:
         case c.TakeOver(engine, last_renewal_ms):
             take_over(draft, engine, last_renewal_ms)
         case _:
-            raise AssertionError(f"{type(command).__name__} is decided nowhere")
+            assert_never(command)

@@ -1,5 +1,7 @@
 """How turns, rounds and matches end in both variants (U11, U14, Ç3..Ç7, K2..K10, M8)."""
 
+from typing import assert_never
+
 from okey.money.outcome import CanakDraw, CanakWin, HouseWin, KlasikDraw, KlasikWin, Outcome
 from okey.money.settle import kasa_after
 from okey.rules.finish import FinishKind
@@ -46,6 +48,8 @@ def points_of(finish: FinishKind, rules: RuleSet) -> int:
             return rules.double_points
         case FinishKind.OKEY | FinishKind.CIFT:
             return rules.special_points
+        case _:
+            assert_never(finish)
 
 
 def round_drawn(draft: Draft, result: RoundResult) -> None:
@@ -167,3 +171,5 @@ def _told(
             return OutcomeKind.KLASIK_DRAW, -1, None, contending
         case HouseWin():
             return OutcomeKind.HOUSE_WIN, -1, None, ()
+        case _:
+            assert_never(outcome)

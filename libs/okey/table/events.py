@@ -352,21 +352,25 @@ class TableClosed:
     reason: CloseReason
 
 
-Event = (
-    TableOpened
-    | SeatRequested
-    | SeatPaid
-    | SeatDeclined
-    | SeatVacated
-    | HouseSeated
-    | NonceAdded
-    | CountdownStarted
+PhaseEvent = (
+    CountdownStarted
     | CountdownCancelled
     | MatchStartRequested
-    | LeaveRequested
     | MatchStartDeclined
-    | MatchStarted
-    | RoundDealt
+    | PauseStarted
+    | NachspielStarted
+    | NachspielEnded
+    | TableClosed
+)
+"""What the table waits for changes."""
+
+MatchEvent = (
+    MatchStarted | TieBreakStarted | MatchEnded | MatchVoided | SettlementConfirmed | TableTakenOver
+)
+"""A match begins, changes or ends; or an engine takes the table."""
+
+RoundEvent = (
+    RoundDealt
     | TurnStarted
     | TileDrawn
     | TileDiscarded
@@ -375,17 +379,22 @@ Event = (
     | GostergeShown
     | PointsTaken
     | TurnTimedOut
+    | RoundEnded
+)
+"""What happens between a deal and the end of its round."""
+
+SeatEvent = (
+    SeatRequested
+    | SeatPaid
+    | SeatDeclined
+    | SeatVacated
+    | HouseSeated
+    | NonceAdded
+    | LeaveRequested
     | StandInSeated
     | PlayerReturned
     | SeatForfeited
-    | RoundEnded
-    | TieBreakStarted
-    | PauseStarted
-    | MatchEnded
-    | SettlementConfirmed
-    | NachspielStarted
-    | NachspielEnded
-    | MatchVoided
-    | TableTakenOver
-    | TableClosed
 )
+"""Who sits where, and who plays for whom."""
+
+Event = TableOpened | PhaseEvent | MatchEvent | RoundEvent | SeatEvent

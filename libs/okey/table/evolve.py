@@ -4,6 +4,7 @@ checked here.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import assert_never
 
 from okey.money.match import MatchMoney
 from okey.rules.tile import okey_of
@@ -37,7 +38,9 @@ def replay(events: Iterable[e.Event]) -> TableState:
     return state
 
 
-def _evolve_phase(state: TableState, event: e.Event) -> TableState:
+def _evolve_phase(
+    state: TableState, event: e.PhaseEvent | e.MatchEvent | e.RoundEvent | e.SeatEvent
+) -> TableState:
     """What the table waits for, and until when."""
     match event:
         case e.CountdownStarted(deadline):
@@ -67,7 +70,9 @@ def _evolve_phase(state: TableState, event: e.Event) -> TableState:
             return _evolve_match(state, event)
 
 
-def _evolve_match(state: TableState, event: e.Event) -> TableState:
+def _evolve_match(
+    state: TableState, event: e.MatchEvent | e.RoundEvent | e.SeatEvent
+) -> TableState:
     """Matches, and a new owner's clocks."""
     match event:
         case e.MatchStarted():
@@ -88,7 +93,7 @@ def _evolve_match(state: TableState, event: e.Event) -> TableState:
             return _evolve_round(state, event)
 
 
-def _evolve_round(state: TableState, event: e.Event) -> TableState:
+def _evolve_round(state: TableState, event: e.RoundEvent | e.SeatEvent) -> TableState:
     """What happens between a deal and the end of its round."""
     match event:
         case e.RoundDealt():
@@ -292,7 +297,7 @@ def _end_round(state: TableState, event: e.RoundEnded) -> TableState:
     )
 
 
-def _set_turn_clock(state: TableState, event: e.Event) -> TableState:
+def _set_turn_clock(state: TableState, event: e.SeatEvent) -> TableState:
     """A stand-in, a return and a forfeit in the seat's own turn set its clock anew."""
     match event:
         case (
@@ -319,3 +324,5 @@ def _rearm(state: TableState, timer: Timer) -> TableState:
             return replace(state, house_fill_deadline_ms=timer.deadline_ms)
         case TimerKind.COUNTDOWN | TimerKind.ROUND_PAUSE | TimerKind.NACHSPIEL:
             return replace(state, phase_deadline_ms=timer.deadline_ms)
+        case _:
+            assert_never(timer.kind)

@@ -1,6 +1,7 @@
 """The part of ``evolve`` that concerns who sits where, and who plays for whom."""
 
 from dataclasses import replace
+from typing import assert_never
 
 from okey.rules.variant import HOUSE_SEAT_LEVEL
 from okey.table import events as e
@@ -14,7 +15,7 @@ def with_seat(state: TableState, index: int, seat: Seat) -> TableState:
     return replace(state, seats=tuple(seats))
 
 
-def evolve_seats(state: TableState, event: e.Event) -> TableState:
+def evolve_seats(state: TableState, event: e.SeatEvent) -> TableState:
     """Fold an event about a seat; ``okey.table.evolve`` has handled every other kind."""
     match event:
         case e.SeatRequested():
@@ -35,10 +36,18 @@ def evolve_seats(state: TableState, event: e.Event) -> TableState:
         ):
             return with_seat(state, seat, _changed(state.seats[seat], event))
         case _:
-            raise AssertionError(f"{type(event).__name__} is folded nowhere")
+            assert_never(event)
 
 
-def _changed(seat: Seat, event: e.Event) -> Seat:
+def _changed(
+    seat: Seat,
+    event: e.SeatPaid
+    | e.HouseSeated
+    | e.NonceAdded
+    | e.LeaveRequested
+    | e.StandInSeated
+    | e.PlayerReturned,
+) -> Seat:
     match event:
         case e.SeatPaid():
             return replace(seat, status=SeatStatus.PAID)
@@ -50,8 +59,10 @@ def _changed(seat: Seat, event: e.Event) -> Seat:
             return replace(seat, is_leaving=True)
         case e.StandInSeated(_, away_deadline, _):
             return replace(seat, away_deadline_ms=away_deadline)
-        case _:
+        case e.PlayerReturned():
             return replace(seat, away_deadline_ms=0)
+        case _:
+            assert_never(event)
 
 
 def _request(state: TableState, event: e.SeatRequested) -> TableState:

@@ -31,9 +31,14 @@ def abandon(draft: Draft, seat: int) -> None:
 
 
 def give_up_seat(draft: Draft, seat: int, reason: ForfeitReason, *, is_penalised: bool) -> None:
-    """The seat is the house's from here on; the match ends if no person can win any more (M8)."""
+    """The seat is the house's from here on; the match ends if no person can win any more (M8).
+
+    In its turn the AI has its own time (U10), but never more than was left of the turn's (U4, U8).
+    """
     player = draft.state.seats[seat].player
-    deadline_ms = draft.now_ms + draft.rules.house_turn_ms if is_to_move(draft, seat) else 0
+    deadline_ms = 0
+    if is_to_move(draft, seat):
+        deadline_ms = min(draft.turn.deadline_ms, draft.now_ms + draft.rules.house_turn_ms)
     draft.emit(
         e.SeatForfeited(draft.match.match_id, seat, player, reason, is_penalised, deadline_ms)
     )

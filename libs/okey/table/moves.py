@@ -2,6 +2,8 @@
 (U1..U12, H7..H12).
 """
 
+from typing import assert_never
+
 from okey.rules.distance import distance_to_cift, distance_to_normal
 from okey.rules.finish import judge_finish
 from okey.rules.tile import Tile
@@ -80,6 +82,8 @@ def _act(draft: Draft, seat: int, action: c.Action) -> None:
         case c.ShowGosterge():
             draft.emit(e.GostergeShown(seat))
             take_points(draft, seat, draft.rules.gosterge_points)
+        case _:
+            assert_never(action)
 
 
 def _draw(draft: Draft, source: c.DrawSource, *, is_neutral: bool) -> None:

@@ -2,6 +2,8 @@
 the full time.
 """
 
+from typing import assert_never
+
 from okey.table import events as e
 from okey.table.commands import Timer, TimerKind
 from okey.table.draft import Draft
@@ -40,3 +42,5 @@ def _full_ms(draft: Draft, timer: Timer) -> int:
             return rules.idle_close_ms
         case TimerKind.HOUSE_FILL:
             return draft.state.config.house_fill_after_ms
+        case _:
+            assert_never(timer.kind)

@@ -1,5 +1,7 @@
 """What happens when a clock of the table runs out (U5..U9, U12, U13, W1, W5, Ç9)."""
 
+from typing import assert_never
+
 from okey.table import events as e
 from okey.table.commands import Timer, TimerKind
 from okey.table.draft import Draft
@@ -37,6 +39,8 @@ def expire(draft: Draft, timer: Timer) -> None:
             close_idle(draft)
         case TimerKind.HOUSE_FILL:
             fill_with_house(draft)
+        case _:
+            assert_never(timer.kind)
 
 
 def _expire_turn(draft: Draft) -> None:
