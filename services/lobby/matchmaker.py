@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Final
 
 import grpc
-from okey.errors import Unavailable
 from okey_runtime.clock import Clock
 from okey_runtime.errors import RpcFailure
 from okey_runtime.logging import get_logger
 
+from services.lobby.background import repeat
 from services.lobby.engine_tables import EngineTables, Sitting
 from services.lobby.metrics import DROPPED, SEATED
 from services.lobby.table_list import TableList, TableListUnavailable
@@ -24,7 +24,7 @@ from services.lobby.ticket_store import TicketStore
 from services.lobby.wire import terms_from
 
 PASS_MS: Final = 250
-"""How long a replica waits between two passes over the queues."""
+"""How often a replica passes over the queues."""
 
 _TABLES_AT_ONCE: Final = 8
 
@@ -70,12 +70,7 @@ class Matchmaker:
 
     async def run(self) -> None:
         """Pass over the queues for as long as the service lives."""
-        while True:
-            try:
-                await self.run_once()
-            except (RpcFailure, Unavailable) as error:
-                _log.warning("quick_match_pass_failed", error=str(error))
-            await self._clock.sleep_until_ms(self._clock.monotonic_ms() + PASS_MS)
+        await repeat("quick-match", self.run_once, PASS_MS, self._clock)
 
     async def run_once(self) -> None:
         """One pass: lost claims first, then free seats at open tables, then new tables.
@@ -117,7 +112,7 @@ class Matchmaker:
             if not claims:
                 return
             self._tried.add(key)
-            await asyncio.gather(*(self._seat(claim, table.table_id) for claim in claims))
+            await asyncio.gather(*(self.seat(claim, table.table_id) for claim in claims))
 
     async def _open_new_tables(self, terms: Terms) -> None:
         is_engine_there = True
@@ -148,10 +143,11 @@ class Matchmaker:
             await asyncio.gather(*map(self._store.put_back, others))
             return failure.code not in _OUTCOME_UNKNOWN
         await self._seated(first, sitting)
-        await asyncio.gather(*(self._seat(claim, sitting.table_id) for claim in others))
+        await asyncio.gather(*(self.seat(claim, sitting.table_id) for claim in others))
         return True
 
-    async def _seat(self, claim: Claim, table_id: str) -> None:
+    async def seat(self, claim: Claim, table_id: str) -> None:
+        """Seat the claimed player at that table, unless the claim's lease is over."""
         if self._clock.now_ms() >= claim.until_ms:
             return  # another replica takes the claim up
         try:

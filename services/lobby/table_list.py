@@ -15,11 +15,10 @@ from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.api.lobby.v1 import lobby_pb2
 from okey.errors import Unavailable
 from okey_runtime.clock import Clock
-from okey_runtime.errors import RpcFailure
-from okey_runtime.logging import get_logger
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from services.lobby.background import repeat
 from services.lobby.engine_tables import EngineTables
 
 RENEWAL_MS: Final = 500
@@ -33,8 +32,6 @@ _REMEMBERED_MS: Final = 200
 
 _OPEN_PHASES: Final = (table_pb2.PHASE_WAITING, table_pb2.PHASE_NACHSPIEL)
 _PLAYED_PHASES: Final = (table_pb2.PHASE_PLAYING, table_pb2.PHASE_PAUSE)
-
-_log = get_logger(__name__)
 
 
 class TableListUnavailable(Unavailable):
@@ -55,13 +52,7 @@ class TableList:
 
     async def run(self) -> None:
         """Renew for as long as the service lives."""
-        while True:
-            next_ms = self._clock.monotonic_ms() + RENEWAL_MS
-            try:
-                await self.renew_if_due()
-            except (RpcFailure, TableListUnavailable) as error:
-                _log.warning("table_list_not_renewed", error=str(error))
-            await self._clock.sleep_until_ms(next_ms)
+        await repeat("table-list", self.renew_if_due, RENEWAL_MS, self._clock)
 
     async def renew_if_due(self) -> None:
         """Copy the engine's list, unless a replica has done so within the last ``RENEWAL_MS``.

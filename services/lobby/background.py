@@ -1,0 +1,32 @@
+"""Background work that is done again and again, and survives that others are away."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from okey.errors import Unavailable
+from okey_runtime.clock import Clock
+from okey_runtime.errors import RpcFailure
+from okey_runtime.logging import get_logger
+
+_log = get_logger(__name__)
+
+
+async def repeat(
+    name: str, work: Callable[[], Awaitable[None]], every_ms: int, clock: Clock
+) -> None:
+    """Do the work until cancelled, ``every_ms`` from start to start, or at once where it takes
+    longer.
+
+    A service that is away makes one round fail, which is logged; any other error ends it.
+    """
+    while True:
+        next_ms = clock.monotonic_ms() + every_ms
+        try:
+            await work()
+        except (RpcFailure, Unavailable) as error:
+            _log.warning("background_round_failed", work=name, error=str(error))
+        # Python 3.11's wait_for, which the Redis client uses, may swallow a cancellation.
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError
+        await clock.sleep_until_ms(next_ms)

@@ -1,0 +1,310 @@
+"""A small engine in the test's own process: tables and seats in memory, one seat a player.
+
+It refuses what a test tells it to, as the wallet or the rules would, and can be away.
+"""
+
+# gRPC's handler classes are generic to the type checker only.
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+from google.protobuf.message import Message
+from okey.api.engine.v1 import engine_pb2, table_pb2
+from okey.api.wallet.v1 import wallet_pb2
+from okey.errors import NotFound, OkeyError, Refused, Unavailable
+from okey_runtime.access import AccessTable
+from okey_runtime.config import Environment, ServiceSettings
+from okey_runtime.identity import Role, current_identity
+from okey_runtime.server import ServiceServer
+
+TABLES = "okey.api.engine.v1.TableService"
+OPERATOR = "okey.api.engine.v1.OperatorService"
+WALLET = "okey.api.wallet.v1.WalletService"
+
+
+Methods = Mapping[str, tuple[Callable[..., Awaitable[Message]], type[Message]]]
+
+
+def serve_methods(host: ServiceServer, service: str, methods: Methods) -> None:
+    """Serve these methods of a service; its other methods are UNIMPLEMENTED."""
+    handlers: dict[str, grpc.RpcMethodHandler[Message, Message]] = {
+        name: grpc.unary_unary_rpc_method_handler(
+            method,
+            request_deserializer=request.FromString,
+            response_serializer=lambda message: message.SerializeToString(),
+        )
+        for name, (method, request) in methods.items()
+    }
+    host.grpc.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
+
+
+class AlreadySeated(Refused):
+    """W3."""
+
+    reason = "ALREADY_SEATED"
+
+    def __init__(self, table_id: str) -> None:
+        super().__init__("sits already")
+        self.metadata = {"table_id": table_id}
+
+
+class TableFull(Refused):
+    reason = "TABLE_FULL"
+
+
+class SeatTaken(Refused):
+    reason = "SEAT_TAKEN"
+
+
+class TableNotFound(NotFound):
+    reason = "TABLE_NOT_FOUND"
+
+
+class InsufficientFunds(Refused):
+    reason = "INSUFFICIENT_FUNDS"
+
+
+class Away(Unavailable):
+    reason = "DATABASE_UNAVAILABLE"
+
+
+class AccountNotFound(NotFound):
+    reason = "ACCOUNT_NOT_FOUND"
+
+
+@dataclass
+class Table:
+    """A table that waits, or plays if the test says so."""
+
+    opened_by: engine_pb2.OpenTableRequest
+    phase: table_pb2.Phase.ValueType = table_pb2.PHASE_WAITING
+    kasa: int = 0
+    is_quarantined: bool = False
+    players: dict[int, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def summary(self, table_id: str) -> engine_pb2.TableSummary:
+        opened = self.opened_by
+        return engine_pb2.TableSummary(
+            table_id=table_id,
+            phase=self.phase,
+            variant=opened.variant,
+            mode=opened.mode,
+            seat_count=opened.seat_count,
+            stake=opened.stake,
+            turn_timeout_ms=opened.turn_timeout_ms,
+            start_points=opened.start_points,
+            bot_level=opened.bot_level,
+            kasa=self.kasa,
+            seats=self.seats(),
+            is_quarantined=self.is_quarantined,
+        )
+
+    def seats(self) -> list[table_pb2.SeatView]:
+        return [self._seat(seat) for seat in range(self.opened_by.seat_count)]
+
+    def _seat(self, seat: int) -> table_pb2.SeatView:
+        player = self.players.get(seat, "")
+        status = table_pb2.SEAT_STATUS_PAID if player else table_pb2.SEAT_STATUS_FREE
+        return table_pb2.SeatView(
+            seat=seat,
+            status=status,
+            control=table_pb2.CONTROL_PERSON if player else table_pb2.CONTROL_NOBODY,
+            player=player,
+            display_name=self.names.get(player, ""),
+        )
+
+
+class FakeEngine:
+    """The truth about seats; ``refused`` names players whose next seats are refused, and why.
+
+    After seating a player out of ``lost_replies`` the engine is away, so that nobody learns of it.
+    """
+
+    def __init__(self) -> None:
+        self.tables: dict[str, Table] = {}
+        self.refused: dict[str, OkeyError] = {}
+        self.lost_replies: set[str] = set()
+        self.is_away = False
+        self.page_size = 500
+
+    def put(self, table_id: str, opened: engine_pb2.OpenTableRequest, **players: int) -> Table:
+        """A table that is there before the test begins, with these players on those seats."""
+        table = Table(opened, players={seat: player for player, seat in players.items()})
+        self.tables[table_id] = table
+        return table
+
+    def where(self, player: str) -> tuple[str, int] | None:
+        for table_id, table in self.tables.items():
+            for seat, sitting in table.players.items():
+                if sitting == player:
+                    return table_id, seat
+        return None
+
+    def sitting(self) -> list[list[str]]:
+        """Who sits together, sorted."""
+        return sorted(sorted(table.players.values()) for table in self.tables.values())
+
+    async def OpenTable(
+        self, request: engine_pb2.OpenTableRequest, context: object
+    ) -> engine_pb2.OpenTableResponse:
+        if self.is_away:
+            raise Away("away")
+        for table_id, table in self.tables.items():
+            same = table.opened_by.request_id == request.request_id
+            if same and table.opened_by.player == request.player:
+                return engine_pb2.OpenTableResponse(table_id=table_id, seat=0)
+        self._check(request.player)
+        table_id = f"{len(self.tables):026d}"
+        self.tables[table_id] = Table(request)
+        self._sit(table_id, request.player, request.display_name, 0)
+        return engine_pb2.OpenTableResponse(table_id=table_id, seat=0)
+
+    async def TakeSeat(
+        self, request: engine_pb2.TakeSeatRequest, context: object
+    ) -> engine_pb2.TakeSeatResponse:
+        if self.is_away:
+            raise Away("away")
+        table = self.tables.get(request.table_id)
+        if table is None:
+            raise TableNotFound(request.table_id)
+        if request.player in table.players.values():
+            return engine_pb2.TakeSeatResponse(seat=self._seat_of(table, request.player))
+        self._check(request.player)
+        free = [s for s in range(table.opened_by.seat_count) if s not in table.players]
+        if not free:
+            raise TableFull(request.table_id)
+        seat = request.seat if request.HasField("seat") else free[0]
+        if seat not in free:
+            raise SeatTaken(str(seat))
+        self._sit(request.table_id, request.player, request.display_name, seat)
+        return engine_pb2.TakeSeatResponse(seat=seat)
+
+    async def LeaveSeat(
+        self, request: engine_pb2.LeaveSeatRequest, context: object
+    ) -> engine_pb2.LeaveSeatResponse:
+        player = current_identity().subject
+        table = self.tables[request.table_id]
+        table.players = {s: name for s, name in table.players.items() if name != player}
+        return engine_pb2.LeaveSeatResponse(seq=1)
+
+    async def WhereAmI(
+        self, request: engine_pb2.WhereAmIRequest, context: object
+    ) -> engine_pb2.WhereAmIResponse:
+        if self.is_away:
+            raise Away("away")
+        found = self.where(current_identity().subject)
+        table_id, seat = found or ("", -1)
+        return engine_pb2.WhereAmIResponse(table_id=table_id, seat=seat)
+
+    async def GetTable(
+        self, request: engine_pb2.GetTableRequest, context: object
+    ) -> engine_pb2.GetTableResponse:
+        view = table_pb2.TableView(seats=self.tables[request.table_id].seats())
+        return engine_pb2.GetTableResponse(view=view)
+
+    async def ListTables(
+        self, request: engine_pb2.ListTablesRequest, context: object
+    ) -> engine_pb2.ListTablesResponse:
+        if self.is_away:
+            raise Away("away")
+        ids = sorted(table_id for table_id in self.tables if table_id > request.page_token)
+        page = ids[: self.page_size]
+        return engine_pb2.ListTablesResponse(
+            tables=[self.tables[table_id].summary(table_id) for table_id in page],
+            next_page_token=page[-1] if len(ids) > len(page) else "",
+        )
+
+    def _check(self, player: str) -> None:
+        if player in self.refused:
+            raise self.refused[player]
+        found = self.where(player)
+        if found is not None:
+            raise AlreadySeated(found[0])
+
+    def _sit(self, table_id: str, player: str, name: str, seat: int) -> None:
+        self.tables[table_id].players[seat] = player
+        self.tables[table_id].names[player] = name
+        if player in self.lost_replies:
+            self.is_away = True
+            raise Away("the reply was lost")
+
+    @staticmethod
+    def _seat_of(table: Table, player: str) -> int:
+        return next(seat for seat, sitting in table.players.items() if sitting == player)
+
+
+class FakeWallet:
+    """Knows one balance: the bot bank's, or that it was never used."""
+
+    def __init__(self) -> None:
+        self.bot_bank: int | None = None
+
+    async def GetAccount(
+        self, request: wallet_pb2.GetAccountRequest, context: object
+    ) -> wallet_pb2.GetAccountResponse:
+        assert request.account == "house:bot_bank"
+        if self.bot_bank is None:
+            raise AccountNotFound(request.account)
+        return wallet_pb2.GetAccountResponse(account=request.account, balance=self.bot_bank)
+
+
+class FakeApp:
+    """Both on one port, with the roles of the real ones."""
+
+    services = (TABLES, OPERATOR, WALLET)
+    access = (
+        AccessTable.of(
+            TABLES,
+            {
+                "OpenTable": {Role.LOBBY},
+                "TakeSeat": {Role.LOBBY},
+                "LeaveSeat": {Role.PLAYER},
+                "WhereAmI": {Role.PLAYER},
+                "GetTable": {Role.LOBBY},
+            },
+        )
+        | AccessTable.of(OPERATOR, {"ListTables": {Role.LOBBY}})
+        | AccessTable.of(WALLET, {"GetAccount": {Role.LOBBY}})
+    )
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings = settings
+        self.engine = FakeEngine()
+        self.wallet = FakeWallet()
+
+    async def start(self, host: ServiceServer) -> None:
+        engine, wallet = self.engine, self.wallet
+        tables: Methods = {
+            "OpenTable": (engine.OpenTable, engine_pb2.OpenTableRequest),
+            "TakeSeat": (engine.TakeSeat, engine_pb2.TakeSeatRequest),
+            "LeaveSeat": (engine.LeaveSeat, engine_pb2.LeaveSeatRequest),
+            "WhereAmI": (engine.WhereAmI, engine_pb2.WhereAmIRequest),
+            "GetTable": (engine.GetTable, engine_pb2.GetTableRequest),
+        }
+        serve_methods(host, TABLES, tables)
+        serve_methods(
+            host, OPERATOR, {"ListTables": (engine.ListTables, engine_pb2.ListTablesRequest)}
+        )
+        serve_methods(
+            host, WALLET, {"GetAccount": (wallet.GetAccount, wallet_pb2.GetAccountRequest)}
+        )
+
+    async def drain(self) -> None:
+        """Nothing to do."""
+
+    async def close(self) -> None:
+        """Nothing to do."""
+
+
+@asynccontextmanager
+async def fake_engine(jwks_file: Path) -> AsyncIterator[tuple[FakeApp, str]]:
+    """The running fakes and their address."""
+    settings = ServiceSettings(environment=Environment.TEST, jwks_file=jwks_file, stop_grace_ms=0)
+    app = FakeApp(settings)
+    async with ServiceServer(app) as server:
+        yield app, server.address
