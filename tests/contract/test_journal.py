@@ -1,0 +1,174 @@
+"""What every engine database does: rows in order, one owner a row, a verdict for each table."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from okey.table.events import CountdownCancelled, SeatPaid
+from okey_runtime.clock import SystemClock
+from okey_runtime.database import Database
+from okey_runtime.migrations import migrate
+from sqlalchemy import Connection
+
+from services.engine import schema
+from services.engine.app import MIGRATIONS
+from services.engine.appending import Append, SitsElsewhere, Taken, Verdict
+from services.engine.group_commit import GroupCommit
+from services.engine.journal import Journal, Registered
+from services.engine.record import Request, Row, encode_events
+
+A, B, C = "a" * 26, "b" * 26, "c" * 26
+PAYLOAD = encode_events([CountdownCancelled()])
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'engine.db'}"
+    url: str = request.getfixturevalue("postgres_url")
+    return url
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    await migrate(database_url, MIGRATIONS)
+    opened = Database(database_url)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def journal(database: Database) -> Journal:
+    return Journal(database)
+
+
+def row(table_id: str, seq: int, **more: Any) -> Append:
+    return replace(Append(table_id, seq, at_ms=1_000 + seq, payload=PAYLOAD), **more)
+
+
+async def test_the_migrations_make_what_the_schema_names(database: Database) -> None:
+    def differences(connection: Connection) -> list[object]:
+        return list(compare_metadata(MigrationContext.configure(connection), schema.metadata))
+
+    assert await database.read(differences) == []
+
+
+async def test_rows_come_back_in_order_with_their_requests(journal: Journal) -> None:
+    asked = Request("anna", "request-1", b"\x00" * 32)
+    events = (SeatPaid(1, "hold"), CountdownCancelled())
+    assert await journal.append([row(A, 1, request=asked)]) == [None]
+    assert await journal.append([row(A, 2, payload=encode_events(events))]) == [None]
+    assert await journal.rows(A) == [
+        Row(1, 1_001, (CountdownCancelled(),), asked),
+        Row(2, 1_002, events, None),
+    ]
+    assert await journal.rows(B) == []
+
+
+async def test_a_row_is_had_by_one_owner_and_harms_no_other_table(journal: Journal) -> None:
+    """The fence: whoever appends second to the same place is told so, others go in."""
+    await journal.append([row(A, 1), row(B, 1)])
+    await journal.append([row(A, 2)])
+    verdicts = await journal.append([row(B, 2), row(A, 2), row(C, 1)])
+    assert verdicts == [None, Taken.SEQ, None]
+    assert [len(await journal.rows(table)) for table in (A, B, C)] == [2, 2, 1]
+
+
+async def test_a_table_is_made_once(journal: Journal) -> None:
+    await journal.append([row(A, 1)])
+    assert await journal.append([row(A, 1)]) == [Taken.SEQ]
+
+
+async def test_a_player_sits_once(journal: Journal) -> None:
+    """W3: the second table learns where the player sits; nothing of its row stays."""
+    await journal.append([row(A, 1, joined=("anna",)), row(B, 1)])
+    verdicts = await journal.append([row(B, 2, joined=("anna",)), row(A, 2)])
+    assert verdicts == [SitsElsewhere("anna", A), None]
+    assert await journal.seated_at("anna") == A
+    assert len(await journal.rows(B)) == 1
+    assert await journal.append([row(B, 2, joined=("bert",))]) == [None]
+
+
+async def test_leaving_and_sitting_down_elsewhere_may_come_in_one_batch(journal: Journal) -> None:
+    """W3: the seat is free with the row that leaves it."""
+    await journal.append([row(A, 1, joined=("anna",))])
+    assert await journal.append([row(A, 2, left=("anna",)), row(B, 1, joined=("anna",))]) == [
+        None,
+        None,
+    ]
+    assert await journal.seated_at("anna") == B
+    assert await journal.append([row(B, 2, left=("anna",), is_last=True)]) == [None]
+    assert await journal.seated_at("anna") == ""
+
+
+async def test_two_players_cannot_take_the_same_place_twice_in_one_batch(journal: Journal) -> None:
+    """W3: of two tables in one batch the first gets the player."""
+    verdicts = await journal.append(
+        [row(A, 1, joined=("anna",)), row(B, 1, joined=("anna",)), row(C, 1)]
+    )
+    assert verdicts == [None, SitsElsewhere("anna", A), None]
+
+
+async def test_the_registry_tells_what_is_left_to_do(journal: Journal) -> None:
+    await journal.append([row(A, 1), row(B, 1), row(C, 1)])
+    await journal.append([row(B, 2, is_last=True), row(C, 2, is_last=True)])
+    await journal.retire(C)
+    assert await journal.unretired("", 10) == [
+        Registered(A, 1_001, False),
+        Registered(B, 1_001, True),
+    ]
+    assert await journal.unretired(A, 1) == [closed]
+    assert await journal.registered(C) == Registered(C, 1_001, True)
+    assert await journal.registered("d" * 26) is None
+
+
+async def test_cursors_are_kept_by_sink(journal: Journal) -> None:
+    await journal.checkpoint(A, "wallet", 3)
+    await journal.checkpoint(A, "wallet", 5)
+    await journal.checkpoint(A, "rating", 1)
+    assert await journal.cursors(A) == {"wallet": 5, "rating": 1}
+    assert await journal.cursors(B) == {}
+
+
+async def test_the_last_renewal_is_the_newest_of_all_members(journal: Journal) -> None:
+    assert await journal.last_renewal_ms() == 0
+    await journal.renew("one", "host:1", 5_000)
+    await journal.renew("two", "host:2", 7_000)
+    await journal.renew("one", "host:1", 6_000)
+    assert await journal.last_renewal_ms() == 7_000
+
+
+async def test_names_are_kept_with_the_newest_winning(journal: Journal) -> None:
+    await journal.append([row(A, 1, names=(("anna", "Anna"),))])
+    await journal.append([row(A, 2, names=(("anna", "Änne"), ("bert", "Bert")))])
+    assert await journal.names(["anna", "bert", "carl"]) == {"anna": "Änne", "bert": "Bert"}
+
+
+async def test_rows_of_many_tables_share_commits_and_get_their_own_verdicts(
+    journal: Journal,
+) -> None:
+    """Group commit: what comes while one transaction is in flight goes in with the next."""
+    batches: list[int] = []
+
+    class Counting:
+        async def append(self, batch: list[Append]) -> list[Verdict]:
+            batches.append(len(batch))
+            return await journal.append(batch)
+
+    tables = [f"{number:026d}" for number in range(50)]
+    await journal.append([row(tables[7], 1)])
+    commit = GroupCommit(Counting(), SystemClock())
+    running = asyncio.create_task(commit.run())
+    verdicts = await asyncio.gather(*(commit.append(row(table, 1)) for table in tables))
+    running.cancel()
+    assert [table for table, verdict in zip(tables, verdicts, strict=True) if verdict] == [
+        tables[7]
+    ]
+    assert verdicts[7] is Taken.SEQ
+    assert sum(batches) == 50
+    assert len(batches) < 10
