@@ -118,10 +118,8 @@ async def test_the_registry_tells_what_is_left_to_do(journal: Journal) -> None:
     await journal.append([row(A, 1), row(B, 1), row(C, 1)])
     await journal.append([row(B, 2, is_last=True), row(C, 2, is_last=True)])
     await journal.retire(C)
-    assert await journal.unretired("", 10) == [
-        Registered(A, 1_001, False),
-        Registered(B, 1_001, True),
-    ]
+    playing, closed = Registered(A, 1_001, False), Registered(B, 1_001, True)
+    assert await journal.unretired("", 10) == [playing, closed]
     assert await journal.unretired(A, 1) == [closed]
     assert await journal.registered(C) == Registered(C, 1_001, True)
     assert await journal.registered("d" * 26) is None
