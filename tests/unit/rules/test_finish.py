@@ -54,6 +54,12 @@ def test_holding_an_okey_is_no_okey_win() -> None:
     assert judge_finish(rack, Tile.K9, OKEY, announced=False) is FinishKind.NORMAL
 
 
+def test_holding_an_okey_in_seven_pairs_is_no_okey_win() -> None:
+    """H9: with an announced çift neither."""
+    rack = (*parse_rack("S R8 R2 R2 Y5 Y5 B8 B8 R11 R11 Y13 Y13 K1 K1"), Tile.K9)
+    assert judge_finish(rack, Tile.K9, OKEY, announced=True) is FinishKind.CIFT
+
+
 def test_laying_a_sahte_okey_is_no_okey_win() -> None:
     """H9: it does not count."""
     assert judge_finish((*NORMAL, Tile.S), Tile.S, OKEY, announced=False) is FinishKind.NORMAL
