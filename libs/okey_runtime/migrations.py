@@ -24,7 +24,7 @@ from okey_runtime.sqlite import away, sqlite_engine
 from okey_runtime.storage import DatabaseAway
 
 _CONNECTION: Final = "connection"
-_UPGRADE_LOCK_ID: Final = 0x6F6B6579  # "okey": any fixed number, the same for all replicas
+UPGRADE_LOCK_ID: Final = 0x6F6B6579  # "okey": any fixed number, the same for all replicas
 
 # Alembic keeps the environment it works in as a global of its module.
 _one_at_a_time: Final = threading.Lock()
@@ -77,7 +77,7 @@ async def _migrate_postgres(url: URL, script_location: Path) -> None:
     engine = postgres_engine(url, connections=1)
 
     def upgrade(connection: Connection) -> None:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:id)"), {"id": _UPGRADE_LOCK_ID})
+        connection.execute(text("SELECT pg_advisory_xact_lock(:id)"), {"id": UPGRADE_LOCK_ID})
         _upgrade(connection, script_location)
 
     try:

@@ -94,6 +94,8 @@ class ServiceServer:
         """host:port at which other services reach this one; known before ``App.start`` is called.
         """
         self.metrics_address = ""
+        self.is_serving = False
+        """Whether ``start`` has succeeded."""
         self._cleanup = AsyncExitStack()
         self._tasks: set[asyncio.Task[None]] = set()
         self._ending = asyncio.Event()
@@ -134,6 +136,7 @@ class ServiceServer:
         self._cleanup.push_async_callback(self._drain)
         await self.grpc.start()
         await self.readiness.started()
+        self.is_serving = True
         if settings.address_file is not None:
             addresses = {"grpc": self.address, "metrics": self.metrics_address}
             write_atomically(settings.address_file, json.dumps(addresses))
@@ -245,15 +248,29 @@ def serve(app: App) -> None:
 
 async def _serve(app: App) -> None:
     server = ServiceServer(app)
+    serving = asyncio.ensure_future(_until_end(server))
     loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        server.end()
+        if not server.is_serving:
+            # It may wait for something that does not come; what has been started is undone.
+            serving.cancel()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, server.end)
+        loop.add_signal_handler(number, end)
     try:
-        async with server:
-            await server.wait()
+        await serving
+    except asyncio.CancelledError:
+        _log.info("ended_before_serving")
     except Exception as error:
         _log.critical("service_failed", exc_info=error)
         raise SystemExit(1) from error
+
+
+async def _until_end(server: ServiceServer) -> None:
+    async with server:
+        await server.wait()
 
 
 def _verifier(settings: ServiceSettings, clock: Clock) -> TokenVerifier:

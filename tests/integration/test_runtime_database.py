@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from okey_runtime import postgres
 from okey_runtime.database import Database, DatabaseAway, DatabaseBusy, Isolation, Work
-from okey_runtime.migrations import migrate
+from okey_runtime.migrations import UPGRADE_LOCK_ID, migrate
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import ProgrammingError
 
@@ -103,6 +103,30 @@ async def test_a_connection_lost_in_a_transaction_is_an_outage_and_leaves_no_tra
     with pytest.raises(DatabaseAway):
         await pair.transact(work)
     assert await pair.read(chips) == 100
+
+
+async def test_an_upgrade_waits_for_the_one_of_another_replica(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    others = Database(postgres_url)
+    upgrades: list[asyncio.Future[None]] = []
+    is_waiting = text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+
+    def upgrade_meanwhile(connection: Connection) -> bool:
+        lock = text("SELECT pg_advisory_xact_lock(:id)")
+        connection.execute(lock, {"id": UPGRADE_LOCK_ID})
+        upgrading = asyncio.ensure_future(migrate(postgres_url, migrations(tmp_path, (ACCOUNTS,))))
+        upgrades.append(upgrading)
+        while not upgrading.done():
+            if connection.execute(is_waiting).scalar_one():
+                return True
+            connection.execute(text("SELECT pg_sleep(0.01)"))
+        return False
+
+    assert await others.transact(upgrade_meanwhile, Isolation.READ_COMMITTED)
+    await asyncio.gather(*upgrades)
+    await others.transact(run("INSERT INTO account VALUES ('ayse', 100)"))
+    await others.close()
 
 
 async def test_a_wrong_statement_is_nobodys_outage(pair: Database) -> None:

@@ -56,9 +56,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
-async def start(environment: Mapping[str, str]) -> EchoProcess:
+async def start(environment: Mapping[str, str], *arguments: str) -> EchoProcess:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.integration.runtime_echo"),
+        *(sys.executable, "-m", "tests.integration.runtime_echo", *arguments),
         env={"PATH": os.environ["PATH"], **environment},
         cwd=Path(__file__).parents[2],
         stderr=asyncio.subprocess.PIPE,
@@ -121,6 +121,19 @@ async def test_a_taken_port_ends_the_process_with_status_1(
     second = await start({**environment, "OKEY_LISTEN_PORT": port})
     assert await second.ended() == 1
     assert second.lines[-1]["event"] == "service_failed"
+
+
+async def test_a_signal_ends_a_start_that_hangs(environment: dict[str, str]) -> None:
+    echo = await start(environment, "hang")
+    assert await echo.logged("hanging")
+    echo.process.terminate()
+    assert await echo.ended() == 0
+    assert [line["event"] for line in echo.lines] == [
+        "hanging",
+        "closed",
+        "stopped",
+        "ended_before_serving",
+    ]
 
 
 @pytest.mark.parametrize(

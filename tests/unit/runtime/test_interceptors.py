@@ -5,6 +5,7 @@ import pytest
 import structlog
 from okey_runtime.auth import Role
 from okey_runtime.server import ServiceServer
+from okey_runtime.trace import adopt_trace
 from prometheus_client import REGISTRY
 
 from tests.unit.runtime.caller import KINDS
@@ -184,3 +185,11 @@ async def test_the_log_tells_method_caller_and_trace(connect: Connect) -> None:
     (line,) = (line for line in logged if line["event"] == "unexpected_error")
     assert (line["method"], line["player_id"]) == (UNARY, "ayse")
     assert len(line["trace_id"]) == 32
+
+
+async def test_a_trace_goes_with_the_call(connect: Connect) -> None:
+    caller = await connect()
+    trace_id = adopt_trace([])
+    with structlog.testing.capture_logs([structlog.contextvars.merge_contextvars]) as logged:
+        await caller.failure(UNARY, ask("break"))
+    assert [line["trace_id"] for line in logged] == [trace_id]
