@@ -50,7 +50,7 @@ class _DeclineReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Decline
     DECLINE_REASON_ACCOUNT_FROZEN: _DeclineReason.ValueType  # 2
     """The account is frozen: it receives, but nothing can be taken from it until an operator lifts that."""
     DECLINE_REASON_HOLD_VOIDED: _DeclineReason.ValueType  # 3
-    """The hold was given back or declined already; try again with a new hold id."""
+    """The hold was given back, maybe before it came; try again with a new hold id."""
     DECLINE_REASON_HOLD_EXISTS: _DeclineReason.ValueType  # 4
     """The hold id is in use, under another key."""
     DECLINE_REASON_HOLD_COMMITTED: _DeclineReason.ValueType  # 5
@@ -90,7 +90,7 @@ DECLINE_REASON_INSUFFICIENT_FUNDS: DeclineReason.ValueType  # 1
 DECLINE_REASON_ACCOUNT_FROZEN: DeclineReason.ValueType  # 2
 """The account is frozen: it receives, but nothing can be taken from it until an operator lifts that."""
 DECLINE_REASON_HOLD_VOIDED: DeclineReason.ValueType  # 3
-"""The hold was given back or declined already; try again with a new hold id."""
+"""The hold was given back, maybe before it came; try again with a new hold id."""
 DECLINE_REASON_HOLD_EXISTS: DeclineReason.ValueType  # 4
 """The hold id is in use, under another key."""
 DECLINE_REASON_HOLD_COMMITTED: DeclineReason.ValueType  # 5
@@ -1201,7 +1201,7 @@ Global___ExportStatementRequest: _TypeAlias = ExportStatementRequest  # noqa: Y0
 
 @_typing.final
 class StatementOpening(_message.Message):
-    """A statement's first line."""
+    """The line before the first posting of a statement."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -114,8 +114,8 @@ class WalletServiceServicer:
 
     def HoldStake(self, request, context):
         """M1: moves a player's stake into the table's escrow. Opens the player's account, with its welcome grant, on
-        first use. Declines: INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, HOLD_VOIDED (the hold was given back before it
-        came, or was declined under another key), HOLD_EXISTS, MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED, TABLE_CLOSED, RULES_UNKNOWN.
+        first use. Declines: INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, HOLD_VOIDED (given back, maybe before it came),
+        HOLD_EXISTS, MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED, TABLE_CLOSED, RULES_UNKNOWN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -123,7 +123,7 @@ class WalletServiceServicer:
 
     def VoidHold(self, request, context):
         """M1: gives a held stake back whole. A hold that was declined, given back or never seen is OK too and books
-        nothing, and a HoldStake that comes later is declined. Declines: HOLD_COMMITTED.
+        nothing, and a HoldStake that comes after that is declined. Declines: HOLD_COMMITTED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -148,8 +148,8 @@ class WalletServiceServicer:
 
     def VoidMatch(self, request, context):
         """M10: every stake back to its payer, this match's kasa share out again; penalties stand. Before the start it
-        gives back all holds of the match, and it can then no longer start. Declines: MATCH_NOT_STARTED (never seen), MATCH_SETTLED,
-        MATCH_VOIDED.
+        gives back all holds of the match, which can then no longer start. Declines: MATCH_NOT_STARTED (it was never
+        seen), MATCH_SETTLED, MATCH_VOIDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -39,12 +39,12 @@ class WalletServiceStub:
     def __init__(self, channel: _aio.Channel) -> None: ...
     HoldStake: _aio.UnaryUnaryMultiCallable[_wallet_pb2.HoldStakeRequest, _wallet_pb2.HoldStakeResponse]
     """M1: moves a player's stake into the table's escrow. Opens the player's account, with its welcome grant, on
-    first use. Declines: INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, HOLD_VOIDED (the hold was given back before it
-    came, or was declined under another key), HOLD_EXISTS, MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED, TABLE_CLOSED, RULES_UNKNOWN.
+    first use. Declines: INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, HOLD_VOIDED (given back, maybe before it came),
+    HOLD_EXISTS, MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED, TABLE_CLOSED, RULES_UNKNOWN.
     """
     VoidHold: _aio.UnaryUnaryMultiCallable[_wallet_pb2.VoidHoldRequest, _wallet_pb2.VoidHoldResponse]
     """M1: gives a held stake back whole. A hold that was declined, given back or never seen is OK too and books
-    nothing, and a HoldStake that comes later is declined. Declines: HOLD_COMMITTED.
+    nothing, and a HoldStake that comes after that is declined. Declines: HOLD_COMMITTED.
     """
     StartMatch: _aio.UnaryUnaryMultiCallable[_wallet_pb2.StartMatchRequest, _wallet_pb2.StartMatchResponse]
     """M2, Ç2: turns all held stakes into pot and kasa share, or none. Declines: HOLDS_MISSING (metadata `hold_ids`:
@@ -57,8 +57,8 @@ class WalletServiceStub:
     """
     VoidMatch: _aio.UnaryUnaryMultiCallable[_wallet_pb2.VoidMatchRequest, _wallet_pb2.VoidMatchResponse]
     """M10: every stake back to its payer, this match's kasa share out again; penalties stand. Before the start it
-    gives back all holds of the match, and it can then no longer start. Declines: MATCH_NOT_STARTED (never seen), MATCH_SETTLED,
-    MATCH_VOIDED.
+    gives back all holds of the match, which can then no longer start. Declines: MATCH_NOT_STARTED (it was never
+    seen), MATCH_SETTLED, MATCH_VOIDED.
     """
     ForfeitSeat: _aio.UnaryUnaryMultiCallable[_wallet_pb2.ForfeitSeatRequest, _wallet_pb2.ForfeitSeatResponse]
     """M9: books the penalty, as far as the player's balance goes, and makes the seat the house's.
@@ -100,8 +100,8 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_wallet_pb2.HoldStakeRequest, _abc.Awaitable[_wallet_pb2.HoldStakeResponse]],
     ) -> _abc.Awaitable[_wallet_pb2.HoldStakeResponse]:
         """M1: moves a player's stake into the table's escrow. Opens the player's account, with its welcome grant, on
-        first use. Declines: INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, HOLD_VOIDED (the hold was given back before it
-        came, or was declined under another key), HOLD_EXISTS, MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED, TABLE_CLOSED, RULES_UNKNOWN.
+        first use. Declines: INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, HOLD_VOIDED (given back, maybe before it came),
+        HOLD_EXISTS, MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED, TABLE_CLOSED, RULES_UNKNOWN.
         """
 
     @_abc_1.abstractmethod
@@ -111,7 +111,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_wallet_pb2.VoidHoldRequest, _abc.Awaitable[_wallet_pb2.VoidHoldResponse]],
     ) -> _abc.Awaitable[_wallet_pb2.VoidHoldResponse]:
         """M1: gives a held stake back whole. A hold that was declined, given back or never seen is OK too and books
-        nothing, and a HoldStake that comes later is declined. Declines: HOLD_COMMITTED.
+        nothing, and a HoldStake that comes after that is declined. Declines: HOLD_COMMITTED.
         """
 
     @_abc_1.abstractmethod
@@ -142,8 +142,8 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_wallet_pb2.VoidMatchRequest, _abc.Awaitable[_wallet_pb2.VoidMatchResponse]],
     ) -> _abc.Awaitable[_wallet_pb2.VoidMatchResponse]:
         """M10: every stake back to its payer, this match's kasa share out again; penalties stand. Before the start it
-        gives back all holds of the match, and it can then no longer start. Declines: MATCH_NOT_STARTED (never seen), MATCH_SETTLED,
-        MATCH_VOIDED.
+        gives back all holds of the match, which can then no longer start. Declines: MATCH_NOT_STARTED (it was never
+        seen), MATCH_SETTLED, MATCH_VOIDED.
         """
 
     @_abc_1.abstractmethod
