@@ -1,0 +1,94 @@
+"""The only place where standalone's parts meet."""
+
+import asyncio
+import fcntl
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from okey_runtime.clock import SystemClock
+from okey_runtime.dev_platform import dev_key_file, make_dev_key
+
+from services.standalone.banner import banner
+from services.standalone.plan import NAMES, plan_children
+from services.standalone.ports import Ports, fixed_ports, free_ports
+from services.standalone.supervisor import Say, Supervisor
+from services.standalone.tokens import ServiceTokens
+
+_PRIVATE_UMASK: Final = 0o077
+
+
+class DataFolderInUse(Exception):
+    """Another standalone runs with the same data folder."""
+
+
+async def run_platform(data_dir: Path, has_free_ports: bool, say: Say) -> None:
+    """Run the platform until SIGINT or SIGTERM; ``data_dir`` is absolute.
+
+    Raises:
+        DataFolderInUse, PortTaken, ValkeyMissing, ChildEnded, ChildNotReady, KeyFileBroken: it
+        cannot run; whatever was started has been stopped again.
+    """
+    # Tokens and databases are this user's own; children inherit it.
+    os.umask(_PRIVATE_UMASK)
+    with _held(data_dir):
+        ports = free_ports(NAMES) if has_free_ports else fixed_ports(NAMES)
+        await _run(data_dir, ports, say)
+
+
+async def _run(data_dir: Path, ports: dict[str, Ports], say: Say) -> None:
+    clock = SystemClock()
+    asked_to_stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, asked_to_stop.set)
+    tokens = ServiceTokens(make_dev_key(), data_dir / "tokens", clock)
+    tokens.write()
+    plans = plan_children(data_dir, ports, tokens, os.environ)
+    supervisor = Supervisor(plans, data_dir, clock, say)
+    say(f"starting {', '.join(NAMES)} ...")
+    started_ms = clock.monotonic_ms()
+    stopping = asyncio.create_task(asked_to_stop.wait())
+    try:
+        if await _first(stopping, asyncio.create_task(supervisor.start())):
+            seconds = (clock.monotonic_ms() - started_ms) / 1000
+            say(banner(plans, data_dir, dev_key_file(), seconds, os.environ))
+            renewing = asyncio.create_task(tokens.keep_fresh())
+            await _first(stopping, asyncio.create_task(supervisor.failed()), renewing)
+        say("stopping ...")
+    finally:
+        await supervisor.stop()
+    say("stopped")
+
+
+async def _first(stopping: "asyncio.Task[bool]", *work: "asyncio.Task[None]") -> bool:
+    """Wait for the first of them; whether it was work that ended, and not the wish to stop.
+
+    What the work raises is raised; work that has not ended is cancelled.
+    """
+    done, _ = await asyncio.wait([stopping, *work], return_when=asyncio.FIRST_COMPLETED)
+    for task in work:
+        if task in done:
+            task.result()
+        else:
+            task.cancel()
+    await asyncio.gather(*work, return_exceptions=True)
+    return stopping not in done
+
+
+@contextmanager
+def _held(data_dir: Path) -> Iterator[None]:
+    """Make the folder and hold it for this process; the kernel frees it however that ends."""
+    data_dir.mkdir(parents=True, exist_ok=True)
+    with (data_dir / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise DataFolderInUse(
+                f"a platform runs with {data_dir} already: stop it, or name another folder "
+                "with --data-dir"
+            ) from error
+        yield
