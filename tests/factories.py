@@ -5,6 +5,8 @@ Nothing here is random and no clock is read: a :class:`Driver` counts its seeds 
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
+from itertools import count
 from typing import TypeVar
 
 import pytest
@@ -390,18 +392,27 @@ def starting(config: TableConfig | None = None) -> Driver:
 
 def dealt(config: TableConfig | None = None, starter: int = 0) -> Driver:
     """The first round is dealt and ``starter`` is to move, with FAR hands all round."""
-    for first_seed in range(1, 100):
-        table = Driver(config or canak(), first_seed)
-        table.do(c.OpenTable(table.config, PLAYERS[0]))
-        for index, seat in enumerate(table.state.seats):
-            if seat.status is SeatStatus.FREE:
-                table.do(c.TakeSeat(PLAYERS[index]))
-        table.pay()
-        table.start()
-        if table.mover == starter:
-            table.arrange()
-            return table
-    raise AssertionError(f"no seed makes seat {starter} the starter")
+    chosen = config or canak()
+    table = _just_dealt(chosen, _seed_of_starter(chosen, starter))
+    table.arrange()
+    return table
+
+
+@cache
+def _seed_of_starter(config: TableConfig, starter: int) -> int:
+    """The first of the counted seeds that makes this seat the starter (T8)."""
+    return next(first for first in count(1) if _just_dealt(config, first).mover == starter)
+
+
+def _just_dealt(config: TableConfig, first_seed: int) -> Driver:
+    table = Driver(config, first_seed)
+    table.do(c.OpenTable(config, PLAYERS[0]))
+    for index, seat in enumerate(table.state.seats):
+        if seat.status is SeatStatus.FREE:
+            table.do(c.TakeSeat(PLAYERS[index]))
+    table.pay()
+    table.start()
+    return table
 
 
 def settling(config: TableConfig | None = None) -> Driver:

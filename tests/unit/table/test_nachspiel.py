@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-import pytest
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.errors import NotDeciding, NotSeated, SeatTaken
 from okey.table.reasons import CloseReason, VacateReason
 from okey.table.state import Phase, SeatStatus
+
 from tests.factories import (
     PLAYERS,
     TABLE_ID,
