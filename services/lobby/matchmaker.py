@@ -44,9 +44,9 @@ _OUTCOME_UNKNOWN: Final = frozenset(
 
 _NOT_THE_PLAYERS_FAULT: Final = frozenset(
     {
-        "TABLE_FULL",
+        "NO_FREE_SEAT",
         "SEAT_TAKEN",
-        "MATCH_RUNNING",
+        "SEATS_NOT_OPEN",
         "TABLE_NOT_FOUND",
         "TABLE_CLOSED",
         "TABLE_BUSY",
@@ -160,11 +160,17 @@ class Matchmaker:
             await self._seated(claim, sitting)
 
     async def _refused(self, claim: Claim, failure: RpcFailure) -> None:
-        table_id = failure.metadata.get("table_id", "")
-        if failure.reason == "ALREADY_SEATED" and table_id:
+        if failure.reason == "ALREADY_SEATED":
             # Led back to where it sits (W3).
-            sitting = await self._engine.find_at(table_id, claim.player)
-            await self._seated(claim, sitting or Sitting(table_id, 0))
+            table_id = failure.metadata.get("table_id", "")
+            if table_id:
+                sitting = await self._engine.find_at(table_id, claim.player)
+            else:
+                sitting = await self._engine.find(claim.player)
+            if sitting is None:
+                await self._store.put_back(claim)  # it left meanwhile
+            else:
+                await self._seated(claim, sitting)
         elif failure.reason in _NOT_THE_PLAYERS_FAULT:
             await self._store.put_back(claim)
         elif failure.code in _OUTCOME_UNKNOWN:

@@ -52,8 +52,8 @@ class AlreadySeated(Refused):
         self.metadata = {"table_id": table_id}
 
 
-class TableFull(Refused):
-    reason = "TABLE_FULL"
+class NoFreeSeat(Refused):
+    reason = "NO_FREE_SEAT"
 
 
 class SeatTaken(Refused):
@@ -129,6 +129,7 @@ class FakeEngine:
         self.tables: dict[str, Table] = {}
         self.refused: dict[str, OkeyError] = {}
         self.lost_replies: set[str] = set()
+        self.accepted: dict[tuple[str, str], int] = {}
         self.is_away = False
         self.page_size = 500
 
@@ -172,15 +173,17 @@ class FakeEngine:
         table = self.tables.get(request.table_id)
         if table is None:
             raise TableNotFound(request.table_id)
-        if request.player in table.players.values():
-            return engine_pb2.TakeSeatResponse(seat=self._seat_of(table, request.player))
+        known = self.accepted.get((request.player, request.request_id))
+        if known is not None:
+            return engine_pb2.TakeSeatResponse(seat=known)
         self._check(request.player)
         free = [s for s in range(table.opened_by.seat_count) if s not in table.players]
         if not free:
-            raise TableFull(request.table_id)
+            raise NoFreeSeat(request.table_id)
         seat = request.seat if request.HasField("seat") else free[0]
         if seat not in free:
             raise SeatTaken(str(seat))
+        self.accepted[request.player, request.request_id] = seat
         self._sit(request.table_id, request.player, request.display_name, seat)
         return engine_pb2.TakeSeatResponse(seat=seat)
 
@@ -232,10 +235,6 @@ class FakeEngine:
         if player in self.lost_replies:
             self.is_away = True
             raise Away("the reply was lost")
-
-    @staticmethod
-    def _seat_of(table: Table, player: str) -> int:
-        return next(seat for seat, sitting in table.players.items() if sitting == player)
 
 
 class FakeWallet:

@@ -26,7 +26,7 @@ from tests.fixtures.valkey import Valkey
 from tests.integration.lobby.fake_engine import (
     FakeEngine,
     InsufficientFunds,
-    TableFull,
+    NoFreeSeat,
     fake_engine,
 )
 
@@ -194,7 +194,7 @@ async def test_a_seat_that_was_taken_meanwhile_costs_nobody_the_place(world: Wor
 async def test_a_table_is_tried_once_with_the_same_copy_of_the_list(world: World) -> None:
     world.engine.put(OPEN, FOR_TWO, host=1)
     await world.renew_list()
-    world.engine.refused["ada"] = TableFull("full")
+    world.engine.refused["ada"] = NoFreeSeat("full")
     await world.enqueue("ada")
     await world.match()
     del world.engine.refused["ada"]

@@ -214,7 +214,7 @@ class Ticket(_message.Message):
     seat: _builtins.int
     """The seat there, once SEATED."""
     reason: _builtins.str
-    """Machine-readable reason of DROPPED, such as ALREADY_SEATED."""
+    """Machine-readable reason of DROPPED, such as INSUFFICIENT_FUNDS."""
     waiting_count: _builtins.int
     """Live tickets with the same terms, this one included; 0 when it is over."""
     @_builtins.property

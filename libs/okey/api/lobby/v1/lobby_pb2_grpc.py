@@ -83,7 +83,8 @@ class LobbyServiceServicer:
 
     def CreateTable(self, request, context):
         """Makes a table; the caller takes seat 0 (W1). The same request_id of the same player makes one table, however often
-        it is sent. Reasons: ALREADY_SEATED (W3), INVALID_TABLE_CONFIG, BOT_BANK_LOW (M7).
+        it is sent. Reasons: ALREADY_SEATED (W3; metadata `table_id`), INVALID_TABLE_CONFIG, BOT_BANK_LOW (M7), MAINTENANCE,
+        and the wallet's, such as INSUFFICIENT_FUNDS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -98,8 +99,9 @@ class LobbyServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def JoinTable(self, request, context):
-        """Takes a seat at a waiting table, the chosen one or any; the stake is held next (M1). Who sits there already is
-        told its seat again. Reasons: ALREADY_SEATED (W3), SEAT_TAKEN, TABLE_FULL, TABLE_NOT_FOUND, TABLE_NOT_WAITING.
+        """Takes a seat at a waiting table, the chosen one or any; the stake is held next (M1). Reasons: ALREADY_SEATED (W3;
+        metadata `table_id`), SEAT_TAKEN, NO_FREE_SEAT, NO_SUCH_SEAT, SEATS_NOT_OPEN (a match runs), TABLE_NOT_FOUND,
+        TABLE_CLOSED, MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -107,7 +109,7 @@ class LobbyServiceServicer:
 
     def LeaveTable(self, request, context):
         """Leaves a table before its match has started, or after it (M1, W2); free. During a match giving up is the engine's
-        TableService.Forfeit.
+        TableService.Forfeit. Reasons: NOT_SEATED, MATCH_RUNNING, TABLE_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -115,7 +117,7 @@ class LobbyServiceServicer:
 
     def EnqueueTicket(self, request, context):
         """Asks for a match by terms. One live ticket a player: the same terms give the live ticket again, others are refused
-        (TICKET_EXISTS). Who sits at a table is led back to it: the ticket is SEATED there (W3).
+        (TICKET_EXISTS). Who sits at a table is led back to it: the answer is SEATED there, and no ticket is made (W3).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -25,23 +25,25 @@ class LobbyServiceStub:
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateTable: _aio.UnaryUnaryMultiCallable[_lobby_pb2.CreateTableRequest, _lobby_pb2.CreateTableResponse]
     """Makes a table; the caller takes seat 0 (W1). The same request_id of the same player makes one table, however often
-    it is sent. Reasons: ALREADY_SEATED (W3), INVALID_TABLE_CONFIG, BOT_BANK_LOW (M7).
+    it is sent. Reasons: ALREADY_SEATED (W3; metadata `table_id`), INVALID_TABLE_CONFIG, BOT_BANK_LOW (M7), MAINTENANCE,
+    and the wallet's, such as INSUFFICIENT_FUNDS.
     """
     ListTables: _aio.UnaryUnaryMultiCallable[_lobby_pb2.ListTablesRequest, _lobby_pb2.ListTablesResponse]
     """The open tables that match the filters, ordered by table id. UNAVAILABLE (TABLE_LIST_UNAVAILABLE) while the list
     cannot be had.
     """
     JoinTable: _aio.UnaryUnaryMultiCallable[_lobby_pb2.JoinTableRequest, _lobby_pb2.JoinTableResponse]
-    """Takes a seat at a waiting table, the chosen one or any; the stake is held next (M1). Who sits there already is
-    told its seat again. Reasons: ALREADY_SEATED (W3), SEAT_TAKEN, TABLE_FULL, TABLE_NOT_FOUND, TABLE_NOT_WAITING.
+    """Takes a seat at a waiting table, the chosen one or any; the stake is held next (M1). Reasons: ALREADY_SEATED (W3;
+    metadata `table_id`), SEAT_TAKEN, NO_FREE_SEAT, NO_SUCH_SEAT, SEATS_NOT_OPEN (a match runs), TABLE_NOT_FOUND,
+    TABLE_CLOSED, MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
     """
     LeaveTable: _aio.UnaryUnaryMultiCallable[_lobby_pb2.LeaveTableRequest, _lobby_pb2.LeaveTableResponse]
     """Leaves a table before its match has started, or after it (M1, W2); free. During a match giving up is the engine's
-    TableService.Forfeit.
+    TableService.Forfeit. Reasons: NOT_SEATED, MATCH_RUNNING, TABLE_NOT_FOUND.
     """
     EnqueueTicket: _aio.UnaryUnaryMultiCallable[_lobby_pb2.EnqueueTicketRequest, _lobby_pb2.EnqueueTicketResponse]
     """Asks for a match by terms. One live ticket a player: the same terms give the live ticket again, others are refused
-    (TICKET_EXISTS). Who sits at a table is led back to it: the ticket is SEATED there (W3).
+    (TICKET_EXISTS). Who sits at a table is led back to it: the answer is SEATED there, and no ticket is made (W3).
     """
     GetTicket: _aio.UnaryUnaryMultiCallable[_lobby_pb2.GetTicketRequest, _lobby_pb2.GetTicketResponse]
     """The caller's newest ticket; asking keeps a waiting one alive. Reasons: TICKET_NOT_FOUND."""
@@ -62,7 +64,8 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_lobby_pb2.CreateTableRequest, _abc.Awaitable[_lobby_pb2.CreateTableResponse]],
     ) -> _abc.Awaitable[_lobby_pb2.CreateTableResponse]:
         """Makes a table; the caller takes seat 0 (W1). The same request_id of the same player makes one table, however often
-        it is sent. Reasons: ALREADY_SEATED (W3), INVALID_TABLE_CONFIG, BOT_BANK_LOW (M7).
+        it is sent. Reasons: ALREADY_SEATED (W3; metadata `table_id`), INVALID_TABLE_CONFIG, BOT_BANK_LOW (M7), MAINTENANCE,
+        and the wallet's, such as INSUFFICIENT_FUNDS.
         """
 
     @_abc_1.abstractmethod
@@ -81,8 +84,9 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _lobby_pb2.JoinTableRequest,
         context: _aio.ServicerContext[_lobby_pb2.JoinTableRequest, _abc.Awaitable[_lobby_pb2.JoinTableResponse]],
     ) -> _abc.Awaitable[_lobby_pb2.JoinTableResponse]:
-        """Takes a seat at a waiting table, the chosen one or any; the stake is held next (M1). Who sits there already is
-        told its seat again. Reasons: ALREADY_SEATED (W3), SEAT_TAKEN, TABLE_FULL, TABLE_NOT_FOUND, TABLE_NOT_WAITING.
+        """Takes a seat at a waiting table, the chosen one or any; the stake is held next (M1). Reasons: ALREADY_SEATED (W3;
+        metadata `table_id`), SEAT_TAKEN, NO_FREE_SEAT, NO_SUCH_SEAT, SEATS_NOT_OPEN (a match runs), TABLE_NOT_FOUND,
+        TABLE_CLOSED, MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
         """
 
     @_abc_1.abstractmethod
@@ -92,7 +96,7 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_lobby_pb2.LeaveTableRequest, _abc.Awaitable[_lobby_pb2.LeaveTableResponse]],
     ) -> _abc.Awaitable[_lobby_pb2.LeaveTableResponse]:
         """Leaves a table before its match has started, or after it (M1, W2); free. During a match giving up is the engine's
-        TableService.Forfeit.
+        TableService.Forfeit. Reasons: NOT_SEATED, MATCH_RUNNING, TABLE_NOT_FOUND.
         """
 
     @_abc_1.abstractmethod
@@ -102,7 +106,7 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_lobby_pb2.EnqueueTicketRequest, _abc.Awaitable[_lobby_pb2.EnqueueTicketResponse]],
     ) -> _abc.Awaitable[_lobby_pb2.EnqueueTicketResponse]:
         """Asks for a match by terms. One live ticket a player: the same terms give the live ticket again, others are refused
-        (TICKET_EXISTS). Who sits at a table is led back to it: the ticket is SEATED there (W3).
+        (TICKET_EXISTS). Who sits at a table is led back to it: the answer is SEATED there, and no ticket is made (W3).
         """
 
     @_abc_1.abstractmethod
