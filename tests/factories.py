@@ -332,10 +332,10 @@ class Driver:
 
     def away(self, seat: int) -> None:
         """The seat's clock runs out twice, so that a stand-in minds it; it is its turn still."""
-        for count in (1, 2):
+        for number in (1, 2):
             self.pass_until(seat)
             events = self.time_out()
-            assert the(events, e.TurnTimedOut).count == count
+            assert the(events, e.TurnTimedOut).count == number
         assert self.seat(seat).away_deadline_ms > 0
 
 

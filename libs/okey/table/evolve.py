@@ -114,6 +114,8 @@ def _evolve_round(state: TableState, event: e.RoundEvent | e.SeatEvent) -> Table
         case e.PointsTaken(_, _, points):
             return replace(state, match=replace(match_of(state), points=points))
         case e.TurnTimedOut(seat, count):
+            late = replace(round_of(state), turn=replace(turn_of(state), has_timed_out=True))
+            state = replace(state, round=late)
             return with_hand(state, seat, replace(hand_of(state, seat), timeouts=count))
         case e.RoundEnded():
             return _end_round(state, event)

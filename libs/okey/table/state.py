@@ -95,13 +95,17 @@ class Hand:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The turn being played; ``drawn`` is the tile that a neutral move would discard (U6)."""
+    """The turn being played; ``drawn`` is the tile that a neutral move would discard (U6).
+
+    ``has_timed_out`` is for its player, who may have come back since (U8).
+    """
 
     number: int
     seat: int
     deadline_ms: int
     drawn: Tile | None
     drew_from_stock: bool = False
+    has_timed_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,12 @@ def expire(draft: Draft, timer: Timer) -> None:
 
 
 def _expire_turn(draft: Draft) -> None:
-    """U5, U7, U10: the seat plays neutrally; a person's second time a stand-in takes it."""
-    seat = draft.turn.seat
+    """U5, U7, U10: the seat plays neutrally; a person's second time a stand-in takes it.
+
+    Who came back into a turn (U8) and lets it run out again does not hold it up any longer: it is
+    played neutrally at once.
+    """
+    seat, is_again = draft.turn.seat, draft.turn.has_timed_out
     if draft.state.seats[seat].is_ai_played:
         play_neutral(draft)
         return
@@ -57,3 +61,5 @@ def _expire_turn(draft: Draft) -> None:
     now_ms, rules = draft.now_ms, draft.rules
     away_ms, turn_ms = now_ms + rules.away_timeout_ms, now_ms + rules.house_turn_ms
     draft.emit(e.StandInSeated(seat, away_ms, turn_ms))
+    if is_again:
+        play_neutral(draft)

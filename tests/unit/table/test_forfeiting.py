@@ -276,11 +276,30 @@ def test_every_further_time_out_hands_the_seat_over_again() -> None:
     """U7, U8: time-outs are not reset by coming back; each gives new 90 s."""
     table = dealt()
     table.away(0)
-    table.wait(30_000)
+    table.pass_turn()
     table.do(c.ReturnToSeat(PLAYERS[0]))
+    table.pass_turn()
     events = table.time_out()
     assert kinds(events) == ["TurnTimedOut", "StandInSeated"]
     assert the(events, e.TurnTimedOut).count == 3
+    assert table.timer(c.TimerKind.AWAY).deadline_ms == table.now_ms + 90_000
+
+
+def test_coming_back_and_falling_silent_does_not_hold_up_a_turn_for_ever() -> None:
+    """U7, U8, U10: a turn that times out again is over: the seat is handed over, and the neutral
+    move is made at once.
+    """
+    table = dealt()
+    table.away(0)
+    start = table.now_ms
+    table.wait(9_999)
+    table.do(c.ReturnToSeat(PLAYERS[0]))
+    events = table.time_out()
+    assert kinds(events) == ["TurnTimedOut", "StandInSeated", "TileDrawn", "TileDiscarded"] + [
+        "TurnStarted"
+    ]
+    assert table.mover == 1
+    assert table.now_ms == start + 19_999
     assert table.timer(c.TimerKind.AWAY).deadline_ms == table.now_ms + 90_000
 
 

@@ -18,6 +18,7 @@ from tests.factories import (
     Driver,
     canak,
     dealt,
+    esli,
     klasik,
     nachspiel,
     opened,
@@ -68,6 +69,13 @@ def test_a_seat_sees_its_own_rack_and_no_other(viewer: int) -> None:
     table = colours()
     own = set() if viewer == SPECTATOR else set(rack(RACKS[viewer]))
     assert tiles_in(view(table.state, viewer)) == own | {Tile.B13, Tile.B1}
+
+
+def test_partners_share_no_information() -> None:
+    """O2: a partner's rack is as hidden as an opponent's."""
+    table = dealt(esli())
+    table.arrange(RACKS, gosterge=Tile.B13)
+    assert tiles_in(view(table.state, 2)) == {*rack(BLUE), Tile.B13, Tile.B1}
 
 
 def test_a_stock_tile_is_its_drawers() -> None:
