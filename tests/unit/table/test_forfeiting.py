@@ -295,8 +295,12 @@ def test_coming_back_and_falling_silent_does_not_hold_up_a_turn_for_ever() -> No
     table.wait(9_999)
     table.do(c.ReturnToSeat(PLAYERS[0]))
     events = table.time_out()
-    assert kinds(events) == ["TurnTimedOut", "StandInSeated", "TileDrawn", "TileDiscarded"] + [
-        "TurnStarted"
+    assert kinds(events) == [
+        "TurnTimedOut",
+        "StandInSeated",
+        "TileDrawn",
+        "TileDiscarded",
+        "TurnStarted",
     ]
     assert table.mover == 1
     assert table.now_ms == start + 19_999
