@@ -3,16 +3,11 @@
 It refuses what a test tells it to, as the wallet or the rules would, and can be away.
 """
 
-# gRPC's handler classes are generic to the type checker only.
-from __future__ import annotations
-
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import grpc
-from google.protobuf.message import Message
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.api.wallet.v1 import wallet_pb2
 from okey.errors import NotFound, OkeyError, Refused, Unavailable
@@ -21,25 +16,11 @@ from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.identity import Role, current_identity
 from okey_runtime.server import ServiceServer
 
+from tests.fixtures.partial_service import Methods, serve_methods
+
 TABLES = "okey.api.engine.v1.TableService"
 OPERATOR = "okey.api.engine.v1.OperatorService"
 WALLET = "okey.api.wallet.v1.WalletService"
-
-
-Methods = Mapping[str, tuple[Callable[..., Awaitable[Message]], type[Message]]]
-
-
-def serve_methods(host: ServiceServer, service: str, methods: Methods) -> None:
-    """Serve these methods of a service; its other methods are UNIMPLEMENTED."""
-    handlers: dict[str, grpc.RpcMethodHandler[Message, Message]] = {
-        name: grpc.unary_unary_rpc_method_handler(
-            method,
-            request_deserializer=request.FromString,
-            response_serializer=lambda message: message.SerializeToString(),
-        )
-        for name, (method, request) in methods.items()
-    }
-    host.grpc.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
 
 
 class AlreadySeated(Refused):

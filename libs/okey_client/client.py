@@ -1,0 +1,93 @@
+"""One player's, or one service's, way into the platform."""
+
+from types import TracebackType
+from typing import Self
+
+from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
+from okey_runtime.clock import Clock, SystemClock
+
+from okey_client.calls import Calls, RetryPolicy
+from okey_client.channels import Channels, TokenProvider
+from okey_client.lobby import LobbyClient
+from okey_client.rating import RatingClient
+from okey_client.table import TableClient
+from okey_client.wallet import WalletClient
+
+
+class ClientNotConfigured(Exception):
+    """A service is used whose address the client was not given; the message names the argument."""
+
+
+class OkeyClient:
+    """The platform for one token; close it, or use ``async with``.
+
+    Addresses are ``host:port`` or ``dns:///name:port``; a service whose address is left out cannot
+    be used. ``token_provider`` is asked for every call.
+    """
+
+    def __init__(
+        self,
+        *,
+        token_provider: TokenProvider,
+        lobby_address: str = "",
+        engine_address: str = "",
+        wallet_address: str = "",
+        rating_address: str = "",
+        policy: RetryPolicy | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._addresses = {
+            "lobby": lobby_address,
+            "engine": engine_address,
+            "wallet": wallet_address,
+            "rating": rating_address,
+        }
+        self._channels = Channels(token_provider)
+        self._calls = Calls(clock or SystemClock(), policy or RetryPolicy())
+
+    @property
+    def lobby(self) -> LobbyClient:
+        """Tables and quick match; needs the engine's address too, where nonces go (T9)."""
+        self._address("engine")
+        return LobbyClient(self._channels.to(self._address("lobby")), self._calls, self.table)
+
+    @property
+    def wallet(self) -> WalletClient:
+        """Chips."""
+        return WalletClient(self._channels.to(self._address("wallet")), self._calls)
+
+    @property
+    def rating(self) -> RatingClient:
+        """Ratings."""
+        return RatingClient(self._channels.to(self._address("rating")), self._calls)
+
+    def table(self, table_id: str) -> TableClient:
+        """One table."""
+        return TableClient(table_id, self._address("engine"), self._channels, self._calls)
+
+    async def where_am_i(self) -> TableClient | None:
+        """The table where the token's player sits (W3)."""
+        stub = engine_pb2_grpc.TableServiceStub(self._channels.to(self._address("engine")))
+        found = await self._calls.unary(stub.WhereAmI, engine_pb2.WhereAmIRequest())
+        return self.table(found.table_id) if found.table_id else None
+
+    async def close(self) -> None:
+        """End every call and close every connection."""
+        await self._channels.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def _address(self, service: str) -> str:
+        address = self._addresses[service]
+        if not address:
+            raise ClientNotConfigured(f"OkeyClient was made without {service}_address")
+        return address

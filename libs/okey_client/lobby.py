@@ -1,0 +1,122 @@
+"""The lobby: making, finding, joining and leaving tables, and quick match."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+import grpc
+from okey.api.common.v1 import common_pb2
+from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
+from okey.rules.variant import BotLevel
+from okey_runtime.errors import from_rpc_error
+
+from okey_client.calls import Calls, is_repeatable, new_request_id
+from okey_client.table import TableClient
+
+_LIVE: Final = (lobby_pb2.TICKET_STATE_WAITING, lobby_pb2.TICKET_STATE_SEATING)
+
+
+class LobbyClient:
+    """Calls of the lobby as the token's player; every refused one raises ``RpcFailure``.
+
+    Whoever sits down adds a random nonce to the coming shuffle at once (T9); ``table`` gives the
+    client of a table for that.
+    """
+
+    def __init__(
+        self, channel: grpc.aio.Channel, calls: Calls, table: Callable[[str], TableClient]
+    ) -> None:
+        self._stub = lobby_pb2_grpc.LobbyServiceStub(channel)
+        self._calls = calls
+        self._table = table
+
+    async def create_table(
+        self,
+        terms: lobby_pb2.TableTerms | None = None,
+        *,
+        bot_level: BotLevel | None = None,
+        house_fill_after_ms: int = 0,
+    ) -> str:
+        """Make a table and take its seat 0 (W1); its id. Without terms: Çanak, four seats (Ç0)."""
+        request = lobby_pb2.CreateTableRequest(
+            request_id=new_request_id(),
+            terms=terms,
+            bot_level=common_pb2.BotLevel.ValueType(bot_level or 0),
+            house_fill_after_ms=house_fill_after_ms,
+        )
+        made = await self._calls.unary(self._stub.CreateTable, request)
+        await self._table(made.table_id).offer_nonce()
+        return made.table_id
+
+    async def list_tables(
+        self, filters: lobby_pb2.ListTablesRequest | None = None
+    ) -> AsyncIterator[lobby_pb2.ListedTable]:
+        """Every open table that passes the filters, page after page."""
+        request = lobby_pb2.ListTablesRequest()
+        if filters is not None:
+            request.CopyFrom(filters)
+        while True:
+            page = await self._calls.unary(self._stub.ListTables, request)
+            for table in page.tables:
+                yield table
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def join_table(self, table_id: str, seat: int | None = None) -> int:
+        """Take the chosen seat, or any free one; the seat."""
+        request = lobby_pb2.JoinTableRequest(
+            table_id=table_id, seat=seat, request_id=new_request_id()
+        )
+        joined = await self._calls.unary(self._stub.JoinTable, request)
+        await self._table(table_id).offer_nonce()
+        return joined.seat
+
+    async def leave_table(self, table_id: str) -> None:
+        """Leave before a match or after it, free of charge (W2)."""
+        request = lobby_pb2.LeaveTableRequest(table_id=table_id, request_id=new_request_id())
+        await self._calls.unary(self._stub.LeaveTable, request)
+
+    async def enqueue_ticket(self, terms: lobby_pb2.TableTerms | None = None) -> lobby_pb2.Ticket:
+        """Ask for a match by its terms; watch the ticket, or it ends after 15 s of silence."""
+        request = lobby_pb2.EnqueueTicketRequest(terms=terms)
+        return (await self._calls.unary(self._stub.EnqueueTicket, request)).ticket
+
+    async def get_ticket(self) -> lobby_pb2.Ticket:
+        """The player's newest ticket."""
+        request = lobby_pb2.GetTicketRequest()
+        return (await self._calls.unary(self._stub.GetTicket, request)).ticket
+
+    async def cancel_ticket(self) -> None:
+        """Take a waiting ticket back."""
+        await self._calls.unary(self._stub.CancelTicket, lobby_pb2.CancelTicketRequest())
+
+    async def watch_ticket(self) -> AsyncIterator[lobby_pb2.Ticket]:
+        """The newest ticket at each change until it is over, across broken streams."""
+        failures = 0
+        shown: lobby_pb2.Ticket | None = None
+        while shown is None or shown.state in _LIVE:
+            call = self._stub.WatchTicket(lobby_pb2.WatchTicketRequest())
+            try:
+                async for message in call:
+                    failures = 0
+                    if message.ticket != shown:
+                        shown = message.ticket
+                        yield shown
+            except grpc.aio.AioRpcError as error:
+                failure = from_rpc_error(error)
+                failures += 1
+                if not is_repeatable(failure) or failures >= self._calls.policy.tries:
+                    raise failure from error
+                await self._calls.pause(failures)
+            finally:
+                call.cancel()
+
+    async def quick_match(self, terms: lobby_pb2.TableTerms | None = None) -> lobby_pb2.Ticket:
+        """Wait for a match by its terms; the ticket when it is over, SEATED if all went well."""
+        ticket = await self.enqueue_ticket(terms)
+        if ticket.state in _LIVE:
+            async for newer in self.watch_ticket():
+                ticket = newer
+        if ticket.state == lobby_pb2.TICKET_STATE_SEATED:
+            await self._table(ticket.table_id).offer_nonce()
+        return ticket

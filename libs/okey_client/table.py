@@ -1,0 +1,145 @@
+"""One table, as a player or a spectator uses it."""
+
+import secrets
+from typing import Final
+
+from okey.api.common.v1 import common_pb2
+from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
+from okey.rules.tile import Tile
+from okey_runtime.errors import RpcFailure
+
+from okey_client.calls import Calls, new_request_id
+from okey_client.channels import Channels
+from okey_client.mirror import TableMirror
+
+NONCE_BYTES: Final = 32
+
+_NONCE_REFUSALS: Final = frozenset(
+    {"NONCE_ALREADY_ADDED", "NONCE_TOO_LATE", "NOT_SEATED", "TABLE_CLOSED"}
+)
+
+
+class TableClient:
+    """Commands at one table; every refused one raises ``RpcFailure``.
+
+    ``turn`` is the number of the turn that an action is made for, as the view names it (U12).
+    """
+
+    def __init__(self, table_id: str, address: str, channels: Channels, calls: Calls) -> None:
+        self.table_id: Final = table_id
+        self._address = address
+        self._channels = channels
+        self._calls = calls
+        self._stub = engine_pb2_grpc.TableServiceStub(channels.to(address))
+
+    async def get(self) -> table_pb2.TableView:
+        """The table as the caller may see it now."""
+        request = engine_pb2.GetTableRequest(table_id=self.table_id)
+        return (await self._calls.unary(self._stub.GetTable, request)).view
+
+    def follow(self, *, adds_nonces: bool = True) -> TableMirror:
+        """The table kept up to date: iterate over it for what changes.
+
+        While the caller is seated it adds a random nonce to every coming shuffle, unless
+        ``adds_nonces`` is off (T9).
+        """
+        return TableMirror(
+            self.table_id,
+            self._address,
+            self._channels,
+            self._calls,
+            get_view=self.get,
+            add_nonce=self.offer_nonce if adds_nonces else None,
+        )
+
+    async def draw_from_stock(self, turn: int) -> Tile:
+        """Draw the top of the stock (U1); the tile."""
+        return await self._draw(turn, table_pb2.Action(draw_from_stock=table_pb2.DrawFromStock()))
+
+    async def draw_from_discard(self, turn: int) -> Tile:
+        """Draw the left neighbour's topmost discard (U1); the tile."""
+        action = table_pb2.Action(draw_from_discard=table_pb2.DrawFromDiscard())
+        return await self._draw(turn, action)
+
+    async def discard(self, turn: int, tile: Tile) -> None:
+        """Lay a tile on one's own pile, which ends the turn (U1)."""
+        face = common_pb2.Tile.ValueType(tile)
+        await self.act(turn, table_pb2.Action(discard=table_pb2.Discard(tile=face)))
+
+    async def finish(self, turn: int, tile: Tile) -> None:
+        """Lay a tile on the gösterge and have the other 14 judged (H7); a false finish is free."""
+        face = common_pb2.Tile.ValueType(tile)
+        await self.act(turn, table_pb2.Action(finish=table_pb2.Finish(tile=face)))
+
+    async def announce_cift(self, turn: int) -> None:
+        """Announce that one plays for seven pairs (H10)."""
+        await self.act(turn, table_pb2.Action(announce_cift=table_pb2.AnnounceCift()))
+
+    async def withdraw_cift(self, turn: int) -> None:
+        """Take the announcement back (H11)."""
+        await self.act(turn, table_pb2.Action(withdraw_cift=table_pb2.WithdrawCift()))
+
+    async def show_gosterge(self, turn: int) -> None:
+        """Show the second copy of the gösterge (K3)."""
+        await self.act(turn, table_pb2.Action(show_gosterge=table_pb2.ShowGosterge()))
+
+    async def act(self, turn: int, action: table_pb2.Action) -> engine_pb2.ActResponse:
+        """Do one action of a turn."""
+        request = engine_pb2.ActRequest(
+            table_id=self.table_id, request_id=new_request_id(), turn=turn, action=action
+        )
+        return await self._calls.unary(self._stub.Act, request)
+
+    async def leave(self) -> None:
+        """Leave before a match or after it, free of charge (W2)."""
+        request = engine_pb2.LeaveSeatRequest(table_id=self.table_id, request_id=new_request_id())
+        await self._calls.unary(self._stub.LeaveSeat, request)
+
+    async def forfeit(self) -> None:
+        """Give the running match up, for the price that the view names (M9)."""
+        request = engine_pb2.ForfeitRequest(table_id=self.table_id, request_id=new_request_id())
+        await self._calls.unary(self._stub.Forfeit, request)
+
+    async def return_to_seat(self) -> None:
+        """Take the seat back from its stand-in (U8)."""
+        request = engine_pb2.ReturnToSeatRequest(
+            table_id=self.table_id, request_id=new_request_id()
+        )
+        await self._calls.unary(self._stub.ReturnToSeat, request)
+
+    async def play_on(self) -> engine_pb2.PlayOnResponse:
+        """Stay for the Nachspiel and pay the stake again (Ç8)."""
+        request = engine_pb2.PlayOnRequest(table_id=self.table_id, request_id=new_request_id())
+        return await self._calls.unary(self._stub.PlayOn, request)
+
+    async def add_nonce(self, nonce: bytes) -> None:
+        """Add 32 bytes of one's own to the coming shuffle, once a deal (T9)."""
+        request = engine_pb2.AddNonceRequest(
+            table_id=self.table_id, request_id=new_request_id(), nonce=nonce
+        )
+        await self._calls.unary(self._stub.AddNonce, request)
+
+    async def offer_nonce(self) -> bool:
+        """Add a random nonce to the coming shuffle; says whether one was still wanted (T9)."""
+        try:
+            await self.add_nonce(secrets.token_bytes(NONCE_BYTES))
+        except RpcFailure as failure:
+            if failure.reason in _NONCE_REFUSALS:
+                return False
+            raise
+        return True
+
+    async def arrange_rack(self) -> engine_pb2.ArrangeRackResponse:
+        """The caller's own rack sorted into melds, and its distance to a finish."""
+        request = engine_pb2.ArrangeRackRequest(table_id=self.table_id)
+        return await self._calls.unary(self._stub.ArrangeRack, request)
+
+    async def finished_round(self, match_no: int, round_no: int) -> engine_pb2.ListEventsResponse:
+        """A finished round in full: deal, seed, every tile (T9)."""
+        request = engine_pb2.ListEventsRequest(
+            table_id=self.table_id, match_no=match_no, round_no=round_no
+        )
+        return await self._calls.unary(self._stub.ListEvents, request)
+
+    async def _draw(self, turn: int, action: table_pb2.Action) -> Tile:
+        return Tile((await self.act(turn, action)).drawn)

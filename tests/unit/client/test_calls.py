@@ -1,0 +1,107 @@
+"""How the client calls: sent again unchanged while nobody answers, with jitter, not for ever."""
+
+from collections.abc import Awaitable
+
+import grpc
+import pytest
+from google.rpc import error_details_pb2, status_pb2
+from grpc.aio import AioRpcError, Metadata
+from okey_client.calls import Calls, RetryPolicy, new_request_id
+from okey_runtime.errors import DOMAIN, STATUS_DETAILS_KEY, RpcFailure
+
+POLICY = RetryPolicy(tries=4, first_pause_ms=100, last_pause_ms=300, deadline_ms=5_000)
+
+
+class JumpingClock:
+    """Does not wait: notes for how long, and jumps there."""
+
+    def __init__(self) -> None:
+        self.pauses_ms: list[int] = []
+        self._now_ms = 0
+
+    def now_ms(self) -> int:
+        return self._now_ms
+
+    def monotonic_ms(self) -> int:
+        return self._now_ms
+
+    async def sleep_until_ms(self, monotonic_ms: int) -> None:
+        self.pauses_ms.append(monotonic_ms - self._now_ms)
+        self._now_ms = monotonic_ms
+
+
+class Method:
+    """Answers with each outcome in turn, the last one again and again."""
+
+    def __init__(self, *outcomes: str | AioRpcError) -> None:
+        self._outcomes = list(outcomes)
+        self.requests: list[str] = []
+        self.timeouts_s: list[float | None] = []
+
+    def __call__(self, request: str, /, *, timeout: float | None = None) -> Awaitable[str]:
+        self.requests.append(request)
+        self.timeouts_s.append(timeout)
+        return self._answer()
+
+    async def _answer(self) -> str:
+        outcome = self._outcomes.pop(0) if len(self._outcomes) > 1 else self._outcomes[0]
+        if isinstance(outcome, AioRpcError):
+            raise outcome
+        return outcome
+
+
+def error(code: grpc.StatusCode, reason: str = "", **metadata: str) -> AioRpcError:
+    status = status_pb2.Status(code=code.value[0], message="why")
+    if reason:
+        info = error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN, metadata=metadata)
+        status.details.add().Pack(info)
+    trailing = Metadata((STATUS_DETAILS_KEY, status.SerializeToString()))
+    return AioRpcError(code, Metadata(), trailing, details="why")
+
+
+AWAY = error(grpc.StatusCode.UNAVAILABLE, "DATABASE_UNAVAILABLE")
+
+
+async def test_the_same_request_is_sent_again_until_somebody_answers() -> None:
+    method, clock = Method(AWAY, error(grpc.StatusCode.DEADLINE_EXCEEDED), "done"), JumpingClock()
+    assert await Calls(clock, POLICY).unary(method, "request") == "done"
+    assert method.requests == ["request"] * 3
+    assert method.timeouts_s == [5.0] * 3
+
+
+async def test_a_busy_table_is_asked_again() -> None:
+    busy = error(grpc.StatusCode.RESOURCE_EXHAUSTED, "TABLE_BUSY")
+    assert await Calls(JumpingClock(), POLICY).unary(Method(busy, "done"), "request") == "done"
+
+
+@pytest.mark.parametrize(
+    "code", [grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.RESOURCE_EXHAUSTED]
+)
+async def test_a_refusal_is_final_and_names_its_reason(code: grpc.StatusCode) -> None:
+    method = Method(error(code, "ALREADY_SEATED", table_id="t"))
+    with pytest.raises(RpcFailure) as caught:
+        await Calls(JumpingClock(), POLICY).unary(method, "request")
+    assert (caught.value.code, caught.value.reason) == (code, "ALREADY_SEATED")
+    assert caught.value.metadata == {"table_id": "t"}
+    assert len(method.requests) == 1
+
+
+async def test_tries_are_bounded() -> None:
+    method = Method(AWAY)
+    with pytest.raises(RpcFailure, match="DATABASE_UNAVAILABLE"):
+        await Calls(JumpingClock(), POLICY).unary(method, "request")
+    assert len(method.requests) == POLICY.tries
+
+
+@pytest.mark.parametrize(("chance", "expected"), [(1.0, [100, 200, 300]), (0.5, [50, 100, 150])])
+async def test_pauses_grow_to_a_bound_and_have_jitter(chance: float, expected: list[int]) -> None:
+    clock = JumpingClock()
+    with pytest.raises(RpcFailure):
+        await Calls(clock, POLICY, chance=lambda: chance).unary(Method(AWAY), "request")
+    assert clock.pauses_ms == expected
+
+
+def test_request_ids_never_repeat_and_have_the_form_that_all_services_take() -> None:
+    ids = {new_request_id() for _ in range(100)}
+    assert len(ids) == 100
+    assert all(len(each) == 24 and each.isalnum() for each in ids)
