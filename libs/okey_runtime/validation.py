@@ -2,6 +2,7 @@
 names field and value.
 """
 
+from collections.abc import Sized
 from typing import Final
 
 import protovalidate
@@ -32,11 +33,15 @@ def _violation(violation: protovalidate.Violation) -> FieldViolation:
         path += f".{element.field_name}" if path else element.field_name
         if element.subscript is not None:
             path += f"[{element.subscript.value}]"
-    return FieldViolation(path or "request", f"{_quoted(violation.field_value)} {proto.message}")
+    return FieldViolation(
+        path or "request", f"{_quoted(violation.field_value)} {proto.message}".strip()
+    )
 
 
 def _quoted(value: object) -> str:
-    if isinstance(value, Message):
-        return "the message"
+    if isinstance(value, Sized) and not isinstance(value, str | bytes):
+        return f"{len(value)} items"
+    if not isinstance(value, str | bytes | int | float):
+        return ""
     text = repr(value)
     return text if len(text) <= _MAX_VALUE_CHARS else f"{text[:_MAX_VALUE_CHARS]}..."

@@ -64,6 +64,9 @@ class EchoApp:
 
     async def start(self, host: ServiceServer) -> None:
         self.log.append("started")
+        self.register(host.grpc)
+
+    def register(self, server: grpc.aio.Server) -> None:
         kinds = {
             "Unary": (grpc.unary_unary_rpc_method_handler, self._unary),
             "Unlisted": (grpc.unary_unary_rpc_method_handler, self._unary),
@@ -80,9 +83,7 @@ class EchoApp:
             )
             for name, (make, behaviour) in kinds.items()
         }
-        host.grpc.add_generic_rpc_handlers(
-            [grpc.method_handlers_generic_handler(SERVICE, handlers)]
-        )
+        server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, handlers)])
 
     async def drain(self) -> None:
         self.log.append("drained")

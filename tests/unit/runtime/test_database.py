@@ -4,6 +4,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from alembic import command
+from alembic.config import Config
 from okey_runtime.database import Database, DatabaseAway, parse_url
 from okey_runtime.migrations import migrate
 from pydantic import SecretStr
@@ -100,3 +102,10 @@ def test_another_url_is_refused_without_quoting_its_password(url: str) -> None:
     with pytest.raises(ValueError, match="postgresql") as refused:
         parse_url(SecretStr(url))
     assert "hunter2" not in str(refused.value)
+
+
+def test_migrations_are_not_run_by_hand(tmp_path: Path) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(migrations(tmp_path, (ACCOUNTS,))))
+    with pytest.raises(RuntimeError, match="migrate"):
+        command.upgrade(config, "head")

@@ -4,11 +4,15 @@ import grpc
 import pytest
 import structlog
 from okey_runtime.auth import Role
+from okey_runtime.channel import open_channel
+from okey_runtime.interceptors import CallInterceptor
+from okey_runtime.metrics import RpcMetrics
 from okey_runtime.server import ServiceServer
+from okey_runtime.service_token import fixed_token
 from okey_runtime.trace import adopt_trace
-from prometheus_client import REGISTRY
+from prometheus_client import REGISTRY, CollectorRegistry
 
-from tests.unit.runtime.caller import KINDS
+from tests.unit.runtime.caller import KINDS, Caller
 from tests.unit.runtime.conftest import Connect
 from tests.unit.runtime.echo import BIDI, CLIENT_STREAM, UNARY, UNLISTED, UNSERVED, EchoApp, ask
 from tests.unit.runtime.tokens import Issuer
@@ -193,3 +197,20 @@ async def test_a_trace_goes_with_the_call(connect: Connect) -> None:
     with structlog.testing.capture_logs([structlog.contextvars.merge_contextvars]) as logged:
         await caller.failure(UNARY, ask("break"))
     assert [line["trace_id"] for line in logged] == [trace_id]
+
+
+async def test_a_method_may_answer_malformed_stream_messages_itself(
+    app: EchoApp, issuer: Issuer
+) -> None:
+    interceptor = CallInterceptor(
+        issuer.verifier(), app.access, RpcMetrics(CollectorRegistry()), frozenset({BIDI})
+    )
+    server = grpc.aio.server(interceptors=[interceptor])
+    app.register(server)
+    address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    await server.start()
+    async with open_channel(address, token=fixed_token(issuer.token())) as channel:
+        caller = Caller(channel)
+        assert await caller.call(BIDI, ask(stake=7)) == ["ayse"]
+        assert (await caller.failure(CLIENT_STREAM, ask(stake=7))).reason == "INVALID_FIELD"
+    await server.stop(None)

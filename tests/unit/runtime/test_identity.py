@@ -1,0 +1,28 @@
+import contextvars
+
+import pytest
+from okey_runtime.identity import Identity, Role, current_identity, set_current_identity
+
+AYSE = Identity("ayse", frozenset({Role.PLAYER, Role.OPERATOR}), "Ayşe", 0)
+
+
+def test_a_caller_has_any_of_the_roles_it_holds() -> None:
+    assert AYSE.has_any(frozenset({Role.PLAYER, Role.ENGINE}))
+    assert not AYSE.has_any(frozenset({Role.ENGINE}))
+    assert not AYSE.has_any(frozenset())
+
+
+def test_outside_of_a_call_there_is_no_caller() -> None:
+    with pytest.raises(LookupError, match="no caller"):
+        contextvars.Context().run(current_identity)
+
+
+def test_a_public_call_has_no_caller_even_after_another() -> None:
+    def serve_both() -> None:
+        set_current_identity(AYSE)
+        assert current_identity() is AYSE
+        set_current_identity(None)
+        current_identity()
+
+    with pytest.raises(LookupError):
+        contextvars.copy_context().run(serve_both)
