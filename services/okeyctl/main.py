@@ -1,0 +1,211 @@
+"""``okeyctl``: the command for operators and integrators; one group of commands a file."""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import grpc
+import typer
+from okey.errors import OkeyError
+from okey.rules.rule_set import DEFAULT_RULE_SET
+from okey.rules.variant import Mode, Variant
+from okey_runtime.auth import Role
+from okey_runtime.dev_platform import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR, PlatformNotRunning
+from okey_runtime.errors import RpcFailure, from_rpc_error
+from okey_runtime.keys import KeyFileBroken
+from okey_runtime.service_token import ServiceTokenMissing
+from rich.console import Console
+
+from services.okeyctl import audit as audits
+from services.okeyctl import hands as hand_lines
+from services.okeyctl import simulate as simulation
+from services.okeyctl import tables as table_views
+from services.okeyctl.reach import TokenFileMissing, dev_token, reach
+from services.okeyctl.table_text import summary_line, table_lines
+
+FINDINGS: Final = 1
+"""Exit status of a command that worked and found something wrong."""
+UNUSABLE: Final = 2
+"""Exit status of a command that could not do what it was asked."""
+
+_KNOWN: Final = (
+    PlatformNotRunning,
+    TokenFileMissing,
+    ServiceTokenMissing,
+    KeyFileBroken,
+    RpcFailure,
+    OkeyError,
+)
+
+app = typer.Typer(
+    help="Operate and integrate an Okey platform.", no_args_is_help=True, add_completion=False
+)
+tables = typer.Typer(help="The running tables as text.", no_args_is_help=True)
+app.add_typer(tables, name="tables")
+
+DataDir = Annotated[
+    Path, typer.Option(envvar=DATA_DIR_VARIABLE, help="The data folder of a standalone platform.")
+]
+TokenFile = Annotated[Path | None, typer.Option(help="An operator's token, with an address.")]
+EngineAddress = Annotated[str | None, typer.Option("--engine", help="host:port of an engine.")]
+
+
+class VariantName(StrEnum):
+    """How a variant is written on a command line."""
+
+    CANAK = "canak"
+    KLASIK = "klasik"
+
+
+class ModeName(StrEnum):
+    """How a mode is written on a command line."""
+
+    NORMAL = "normal"
+    SOLO = "solo"
+    ESLI = "esli"
+
+
+def main() -> None:
+    """The console script."""
+    app()
+
+
+@app.command()
+def hands() -> None:
+    """Judge hands: JSON lines {"gosterge": "R7", "tiles": [14 tiles]} in, one answer a line out."""
+    if isinstance(sys.stdin, TextIOWrapper):
+        # Bytes that are no UTF-8 spoil their own line, not those after it.
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+    sys.exit(hand_lines.run(sys.stdin, sys.stdout))
+
+
+@app.command()
+def simulate(
+    variant: Annotated[VariantName, typer.Option(help="The game.")] = VariantName.CANAK,
+    seats: Annotated[int, typer.Option(help="2 or 4.")] = 4,
+    mode: Annotated[ModeName, typer.Option(help="Solo and Eşli are Çanak's.")] = ModeName.NORMAL,
+    matches: Annotated[int, typer.Option(min=1, help="How many matches.")] = 100,
+    seed: Annotated[int, typer.Option(help="The same seed plays the same matches.")] = 1,
+    stake: Annotated[int, typer.Option(help="Chips.")] = DEFAULT_RULE_SET.default_stake,
+    start_points: Annotated[int | None, typer.Option(help="Klasik: 3, 5, 10, 15 or 20.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Play whole matches in this process: outcomes, chips by account, and that they sum to zero."""
+    wish = simulation.Wish(
+        Variant[variant.name], seats, Mode[mode.name], matches, seed, stake, start_points
+    )
+    with _refusals():
+        report = simulation.play(wish, simulation.show_progress(matches))
+    if as_json:
+        print(simulation.as_json(wish, report))
+    else:
+        simulation.show(wish, report, Console())
+    sys.exit(FINDINGS if report.total else 0)
+
+
+@app.command()
+def token(
+    player: Annotated[str, typer.Option(help="Who it speaks for: the token's subject.")],
+    name: Annotated[str, typer.Option(help="The name that others see at the table.")] = "",
+    role: Annotated[list[Role] | None, typer.Option(help="May be repeated; else player.")] = None,
+    ttl: Annotated[int, typer.Option(min=1, help="Seconds until it ends.")] = 12 * 3600,
+) -> None:
+    """Make a token with this user's development key, for standalone platforms only."""
+    with _refusals():
+        try:
+            print(dev_token(player, role or [Role.PLAYER], name, ttl * 1000))
+        except ValueError as error:
+            _refuse(str(error))
+
+
+@app.command()
+def audit(
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    wallet: Annotated[str | None, typer.Option(help="host:port of another wallet.")] = None,
+    token_file: TokenFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Check the whole ledger; the exit status is 1 if anything is wrong with it."""
+    with _refusals():
+        way = reach("wallet", data_dir, wallet, token_file)
+        answer = asyncio.run(audits.verify(way))
+        balances = asyncio.run(audits.house_balances(way))
+    if as_json:
+        print(audits.as_json(answer, balances))
+    else:
+        audits.show(answer, balances, Console())
+    sys.exit(FINDINGS if answer.findings else 0)
+
+
+@tables.command("list")
+def list_tables(
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    engine: EngineAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """The tables that are not closed, one a line."""
+
+    async def show() -> None:
+        async for table in table_views.list_tables(way):
+            print(summary_line(table))
+
+    with _refusals():
+        way = reach("engine", data_dir, engine, token_file)
+        asyncio.run(show())
+
+
+@tables.command("show")
+def show_table(
+    table_id: str,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    engine: EngineAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """One table as it is now."""
+    with _refusals():
+        way = reach("engine", data_dir, engine, token_file)
+        view = asyncio.run(table_views.show_table(way, table_id))
+    print("\n".join(table_lines(view)))
+
+
+@tables.command("watch")
+def watch_table(
+    table_id: str,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    engine: EngineAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """One table after each change, until it closes."""
+
+    async def show() -> None:
+        async for view in table_views.watch_table(way, table_id):
+            print("\n".join(table_lines(view)), flush=True)
+
+    with _refusals():
+        way = reach("engine", data_dir, engine, token_file)
+        asyncio.run(show())
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What a person can put right ends the command with one line and status 2."""
+    try:
+        yield
+    except grpc.aio.AioRpcError as error:
+        _refuse(str(from_rpc_error(error)))
+    except _KNOWN as error:
+        _refuse(str(error))
+
+
+def _refuse(why: str) -> NoReturn:
+    typer.echo(f"okeyctl: {why}", err=True)
+    sys.exit(UNUSABLE)
+
+
+if __name__ == "__main__":
+    main()

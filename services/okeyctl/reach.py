@@ -1,0 +1,65 @@
+"""How a command reaches a service: this machine's own platform, or a named address with a token."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from okey_runtime.auth import Role, mint
+from okey_runtime.clock import SystemClock
+from okey_runtime.dev_platform import DevPlatform, make_dev_key
+from okey_runtime.service_token import MetadataProvider, ServiceToken, fixed_token
+
+_SUBJECT: Final = "okeyctl"
+_TTL_MS: Final = 3_600_000
+
+
+class TokenFileMissing(Exception):
+    """An address was named, and no token for it; the message says which option to give."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Where a service is (``host:port``), and the metadata that shows who calls."""
+
+    address: str
+    token: MetadataProvider
+
+
+def reach(service: str, data_dir: Path, address: str | None, token_file: Path | None) -> Reach:
+    """The way to a service as an operator.
+
+    Without an address it is the platform that runs on this machine with ``data_dir``, and the
+    development key signs the token.
+
+    Raises:
+        PlatformNotRunning: none does.
+        TokenFileMissing: an address was named without a token file.
+        KeyFileBroken: the development key cannot be used.
+    """
+    if address is None:
+        address = DevPlatform.find(data_dir).address(service)
+        if token_file is None:
+            return Reach(address, fixed_token(dev_token(_SUBJECT, [Role.OPERATOR])))
+    if token_file is None:
+        raise TokenFileMissing(
+            f"{address} is not this machine's own platform: name an operator's token with "
+            "--token-file"
+        )
+    return Reach(address, ServiceToken(token_file))
+
+
+def dev_token(subject: str, roles: list[Role], name: str = "", ttl_ms: int = _TTL_MS) -> str:
+    """A token of the development key, which only standalone platforms of this user take.
+
+    Raises:
+        ValueError: no subject or name looks like that.
+        KeyFileBroken: the key cannot be used.
+    """
+    return mint(
+        make_dev_key(),
+        subject=subject,
+        roles=roles,
+        now_ms=SystemClock().now_ms(),
+        ttl_ms=ttl_ms,
+        name=name,
+    )
