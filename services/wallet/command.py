@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 
+from okey.money.forfeit import ForfeitCause
 from okey.money.outcome import Outcome
 from okey.rules.variant import Mode, Variant
 
@@ -58,10 +59,11 @@ class VoidMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForfeitSeat:
-    """M9: a player gave this seat up."""
+    """M9, U9: this seat became the house's."""
 
     match_id: str
     seat: int
+    cause: ForfeitCause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

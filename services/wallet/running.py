@@ -75,7 +75,7 @@ def forfeit_seat(books: Books, asked: ForfeitSeat) -> Receipt:
             f"seat {asked.seat} of {asked.match_id} is the house's: nobody can give it up (M9)"
         )
     available = books.available(player_account(owner))
-    cost = forfeit(running.money, asked.seat, available, running.rules)
+    cost = forfeit(running.money, asked.seat, available, running.rules, asked.cause)
     _give_up(books, asked, cost.penalty, cost.shortfall)
     if cost.journal is None:
         return Receipt(journal_id=None, shortfall=cost.shortfall)

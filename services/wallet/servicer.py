@@ -18,6 +18,7 @@ from services.wallet.command import (
     VoidHold,
     VoidMatch,
 )
+from services.wallet.statement import Span
 from services.wallet.wallet import Wallet
 
 SERVICE: Final = "okey.api.wallet.v1.WalletService"
@@ -184,7 +185,8 @@ class WalletServicer(wallet_pb2_grpc.WalletServiceServicer):
         opening = wallet_pb2.StatementOpening(balance=balance)
         yield wallet_pb2.ExportStatementResponse(opening=opening)
         count = 0
-        async for posting in self._wallet.statement(account, request.from_ms, until_ms):
+        span = Span(request.from_ms, until_ms)
+        async for posting in self._wallet.statement(account, span):
             balance += posting.amount
             count += 1
             yield wallet_pb2.ExportStatementResponse(posting=wire.posting_to(posting))

@@ -1,10 +1,11 @@
 """What an account's owner may read: its balance, its postings, page by page."""
 
 from dataclasses import dataclass
+from typing import Any, Final
 
 from okey.money.account import Account, is_balance_kept
 from okey.money.journal import JournalKind
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from services.wallet.decline import AccountNotFound
 from services.wallet.schema import accounts, journals, postings
@@ -43,6 +44,17 @@ class Page:
     next_after: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A span of time, [from_ms, until_ms) since the epoch."""
+
+    from_ms: int
+    until_ms: int
+
+
+EVER: Final = Span(0, 2**62)
+
+
 def find_account(connection: Connection, account: Account) -> AccountView:
     """The account. Raises ``AccountNotFound`` for one that was never used."""
     if not is_balance_kept(account):
@@ -58,55 +70,57 @@ def find_account(connection: Connection, account: Account) -> AccountView:
     return AccountView(account, row.balance, row.version, row.frozen)
 
 
-def list_postings(connection: Connection, account: Account, after_journal: int, limit: int) -> Page:
-    """The next postings of an account.
+def list_postings(
+    connection: Connection, account: Account, after_journal: int, limit: int, span: Span = EVER
+) -> Page:
+    """The next postings of an account within a span of time.
 
     An account that keeps a balance numbers its postings in the order of their journals. The shared
     accounts are locked by nobody, so a journal with a smaller number may still be on its way there.
     """
+    in_span = (journals.c.booked_ms >= span.from_ms) & (journals.c.booked_ms < span.until_ms)
     rows = connection.execute(
         select(postings, journals)
         .join(journals, journals.c.journal_id == postings.c.journal_id)
-        .where(postings.c.account == account, postings.c.journal_id > after_journal)
+        .where(postings.c.account == account, postings.c.journal_id > after_journal, in_span)
         .order_by(postings.c.journal_id)
         .limit(limit + 1)
     ).all()
-    balance = _sum_until(connection, account, after_journal)
+    running = 0
+    if not is_balance_kept(account):
+        listed = in_span & (postings.c.journal_id <= after_journal)
+        before = journals.c.booked_ms < span.from_ms
+        running = _sum(connection, account, before | listed)
     page: list[PostingView] = []
     for row in rows[:limit]:
-        balance += row.amount
-        page.append(
-            PostingView(
-                journal_id=row.journal_id,
-                kind=JournalKind(row.kind),
-                amount=row.amount,
-                balance_after=balance,
-                booked_ms=row.booked_ms,
-                table_id=row.table_id,
-                match_id=row.match_id,
-                rules_version=row.rules_version,
-                reason=row.reason,
-            )
-        )
+        running += row.amount
+        page.append(_posting(row, running if row.balance_after is None else row.balance_after))
     return Page(tuple(page), page[-1].journal_id if len(rows) > limit else None)
 
 
 def balance_at(connection: Connection, account: Account, moment_ms: int) -> int:
     """The sum of the account's postings booked before the moment, in chips."""
+    return _sum(connection, account, journals.c.booked_ms < moment_ms)
+
+
+def _sum(connection: Connection, account: Account, which: ColumnElement[bool]) -> int:
     total = connection.execute(
         select(func.coalesce(func.sum(postings.c.amount), 0))
         .join(journals, journals.c.journal_id == postings.c.journal_id)
-        .where(postings.c.account == account, journals.c.booked_ms < moment_ms)
+        .where(postings.c.account == account, which)
     ).scalar_one()
     return int(total)
 
 
-def _sum_until(connection: Connection, account: Account, journal_id: int) -> int:
-    if not journal_id:
-        return 0
-    total = connection.execute(
-        select(func.coalesce(func.sum(postings.c.amount), 0)).where(
-            postings.c.account == account, postings.c.journal_id <= journal_id
-        )
-    ).scalar_one()
-    return int(total)
+def _posting(row: Row[*tuple[Any, ...]], balance_after: int) -> PostingView:
+    return PostingView(
+        journal_id=row.journal_id,
+        kind=JournalKind(row.kind),
+        amount=row.amount,
+        balance_after=balance_after,
+        booked_ms=row.booked_ms,
+        table_id=row.table_id,
+        match_id=row.match_id,
+        rules_version=row.rules_version,
+        reason=row.reason,
+    )

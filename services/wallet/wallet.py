@@ -31,9 +31,11 @@ from services.wallet.running import forfeit_seat, settle_match, void
 from services.wallet.stakes import hold_stake, void_stake
 from services.wallet.start import start
 from services.wallet.statement import (
+    EVER,
     AccountView,
     Page,
     PostingView,
+    Span,
     balance_at,
     find_account,
     list_postings,
@@ -91,10 +93,12 @@ class Wallet:
             )
         return await self._database.read(lambda connection: find_account(connection, account))
 
-    async def postings(self, account: Account, after_journal: int, limit: int) -> Page:
+    async def postings(
+        self, account: Account, after_journal: int, limit: int, span: Span = EVER
+    ) -> Page:
         """The account's next ``limit`` postings after that journal, oldest first."""
         return await self._database.read(
-            lambda connection: list_postings(connection, account, after_journal, limit)
+            lambda connection: list_postings(connection, account, after_journal, limit, span)
         )
 
     async def balance_at(self, account: Account, moment_ms: int) -> int:
@@ -103,16 +107,13 @@ class Wallet:
             lambda connection: balance_at(connection, account, moment_ms)
         )
 
-    async def statement(
-        self, account: Account, from_ms: int, until_ms: int
-    ) -> AsyncIterator[PostingView]:
-        """The account's postings in [from_ms, until_ms), oldest first, a page at a time."""
+    async def statement(self, account: Account, span: Span) -> AsyncIterator[PostingView]:
+        """The account's postings of the span, oldest first, a page in memory at a time."""
         after = 0
         while True:
-            page = await self.postings(account, after, _STATEMENT_PAGE)
+            page = await self.postings(account, after, _STATEMENT_PAGE, span)
             for posting in page.postings:
-                if from_ms <= posting.booked_ms < until_ms:
-                    yield posting
+                yield posting
             if page.next_after is None:
                 return
             after = page.next_after

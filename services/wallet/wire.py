@@ -5,6 +5,7 @@ from typing import Final
 from okey.api.common.v1 import common_pb2
 from okey.api.wallet.v1 import wallet_pb2
 from okey.errors import InvalidInput
+from okey.money.forfeit import ForfeitCause
 from okey.money.journal import JournalKind
 from okey.money.outcome import CanakDraw, CanakWin, HouseWin, KlasikDraw, KlasikWin, Outcome
 from okey.rules.finish import FinishKind
@@ -66,8 +67,10 @@ def settle_from(request: wallet_pb2.SettleMatchRequest) -> SettleMatch:
 
 
 def forfeit_from(request: wallet_pb2.ForfeitSeatRequest) -> ForfeitSeat:
-    """M9."""
-    return ForfeitSeat(match_id=request.match_id, seat=request.seat)
+    """M9, U9; a cause that is not named is giving up."""
+    is_abandoned = request.cause == wallet_pb2.FORFEIT_CAUSE_ABANDONED
+    cause = ForfeitCause.ABANDONED if is_abandoned else ForfeitCause.GAVE_UP
+    return ForfeitSeat(match_id=request.match_id, seat=request.seat, cause=cause)
 
 
 def outcome_from(outcome: wallet_pb2.MatchOutcome) -> Outcome:

@@ -21,6 +21,7 @@ from okey.money.account import (
     parse_account,
     pot_account,
 )
+from okey.money.forfeit import ForfeitCause
 from okey.money.match import MalformedMatch
 from okey.money.outcome import CanakDraw, CanakWin, HouseWin, KlasikDraw, KlasikWin, Outcome
 from okey.money.settle import OutcomeDoesNotFit
@@ -40,14 +41,15 @@ from services.wallet.audit import FindingKind
 from services.wallet.books import House
 from services.wallet.command import SettleMatch, VoidHold
 from services.wallet.receipt import Receipt
-from services.wallet.statement import PostingView
+from services.wallet.statement import PostingView, Span
 from services.wallet.wallet import Wallet
 from tests.contract.wallet_play import TABLE, VERSION, WELCOME, Play, balance, freeze
 from tests.fixtures.postgres import PostgresServer
 
 RESERVING = RuleSet(version="reserving", forfeit_stake_reserve=True)
+LENIENT = RuleSet(version="lenient", abandonment_is_forfeit=False)
 HOUSE = House(
-    rule_sets={VERSION: DEFAULT_RULE_SET, RESERVING.version: RESERVING},
+    rule_sets={rules.version: rules for rules in (DEFAULT_RULE_SET, RESERVING, LENIENT)},
     current_version=VERSION,
     welcome_chips=WELCOME,
 )
@@ -460,6 +462,17 @@ async def test_who_has_too_little_pays_what_there_is(play: Play, left: int, pena
     assert await play.purse("A") == 0
 
 
+async def test_an_abandoned_seat_is_the_houses_even_where_it_costs_nothing(play: Play) -> None:
+    """U9, Ç11: what it wins is the bot bank's, and the kasa stays."""
+    play.rules_version = LENIENT.version
+    await play.seat_and_start("AB")
+    cost = await play.forfeit(0, ForfeitCause.ABANDONED)
+    assert (cost.penalty, cost.shortfall, cost.journal_id) == (0, 0, None)
+    assert (await play.settle(CanakWin(0, FinishKind.OKEY))).kasa == 20
+    assert await play.purses("AB") == [WELCOME - 100, WELCOME - 100]
+    assert await balance(play.wallet, HOUSE_BOT_BANK) == 180
+
+
 async def test_a_bots_seat_cannot_be_given_up(play: Play) -> None:
     """M9: nor one that does not exist."""
     play.mode = Mode.SOLO
@@ -781,8 +794,8 @@ async def test_postings_come_in_pages_with_running_balances(play: Play) -> None:
     assert [p.balance_after - WELCOME for p in found] == [0, 1, 3, 6, 10]
     assert found[1].reason == "a test"
     assert {posting.rules_version for posting in found} == {VERSION}
-    issued = await play.wallet.postings(SYSTEM_ISSUANCE, 0, 10)
-    assert issued.postings[-1].balance_after == -WELCOME - 10
+    issued = await play.wallet.postings(SYSTEM_ISSUANCE, found[2].journal_id, 10)
+    assert [p.balance_after + WELCOME for p in issued.postings] == [-6, -10]
 
 
 async def test_a_statement_spans_a_time(play: Play, clock: VirtualClock) -> None:
@@ -794,8 +807,11 @@ async def test_a_statement_spans_a_time(play: Play, clock: VirtualClock) -> None
     clock.advance_ms(1000)
     await play.grant("A", 4)
     account = parse_account("player:A")
-    spans = play.wallet.statement(account, start_ms + 1000, start_ms + 2000)
-    assert [posting.amount async for posting in spans] == [2]
+    span = Span(start_ms + 1000, start_ms + 2000)
+    found = [posting async for posting in play.wallet.statement(account, span)]
+    assert [(posting.amount, posting.balance_after - WELCOME) for posting in found] == [(2, 3)]
+    issued = [posting async for posting in play.wallet.statement(SYSTEM_ISSUANCE, span)]
+    assert [posting.balance_after for posting in issued] == [-WELCOME - 3]
     assert await play.wallet.balance_at(account, start_ms + 1000) == WELCOME + 1
     assert await play.wallet.balance_at(account, start_ms + 2000) == WELCOME + 3
 

@@ -3,6 +3,7 @@
 from itertools import count
 
 from okey.money.account import Account, kasa_account, parse_account, player_account
+from okey.money.forfeit import ForfeitCause
 from okey.money.outcome import Outcome
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.variant import Mode, Variant
@@ -47,6 +48,7 @@ class Play:
         self.mode = mode
         self.stake = stake
         self.match_no = 1
+        self.rules_version = VERSION
         self._keys = count(1)
 
     @property
@@ -70,7 +72,7 @@ class Play:
             match_id=self.match_id,
             player_id=player,
             stake=self.stake,
-            rules_version=VERSION,
+            rules_version=self.rules_version,
         )
 
     async def hold(self, seat: int, player: str, attempt: int = 1) -> Receipt:
@@ -89,7 +91,7 @@ class Play:
             variant=self.variant,
             mode=self.mode,
             stake=self.stake,
-            rules_version=VERSION,
+            rules_version=self.rules_version,
             holds=holds,
         )
 
@@ -111,9 +113,9 @@ class Play:
         """M10."""
         return await self.ask(VoidMatch(match_id=self.match_id))
 
-    async def forfeit(self, seat: int) -> Receipt:
-        """M9."""
-        return await self.ask(ForfeitSeat(match_id=self.match_id, seat=seat))
+    async def forfeit(self, seat: int, cause: ForfeitCause = ForfeitCause.GAVE_UP) -> Receipt:
+        """M9, U9."""
+        return await self.ask(ForfeitSeat(match_id=self.match_id, seat=seat, cause=cause))
 
     async def close(self) -> Receipt:
         """Ç10."""

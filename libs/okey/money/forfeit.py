@@ -1,11 +1,19 @@
-"""What giving up costs (M9)."""
+"""What giving a seat up costs (M9, U9)."""
 
 from dataclasses import dataclass
+from enum import Enum
 
 from okey.money.account import HOUSE_PENALTY, player_account
 from okey.money.journal import Journal, JournalKind
 from okey.money.match import MatchMoney, forfeit_price
 from okey.rules.rule_set import RuleSet
+
+
+class ForfeitCause(Enum):
+    """Why a seat became the house's."""
+
+    GAVE_UP = "gave_up"
+    ABANDONED = "abandoned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +26,22 @@ class Forfeiture:
     journal: Journal | None
 
 
-def forfeit(match: MatchMoney, seat: int, balance: int, rules: RuleSet) -> Forfeiture:
+def forfeit(
+    match: MatchMoney,
+    seat: int,
+    balance: int,
+    rules: RuleSet,
+    cause: ForfeitCause = ForfeitCause.GAVE_UP,
+) -> Forfeiture:
     """M9: min(penalty, balance) goes to the house; the rest is a recorded shortfall, never a debt.
 
+    U9: a seat that was left alone too long costs the same, or nothing where
+    ``abandonment_is_forfeit`` is off.
     ``balance``: what can be taken from the player now, in chips. Raises ``SeatNotOwned``.
     """
     player_id = match.person_at(seat)
-    price = forfeit_price(match.stake, rules)
+    is_free = cause is ForfeitCause.ABANDONED and not rules.abandonment_is_forfeit
+    price = 0 if is_free else forfeit_price(match.stake, rules)
     penalty = min(price, balance)
     journal = None
     if penalty:

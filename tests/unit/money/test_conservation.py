@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 from okey.money.account import SHARED_ACCOUNTS, Account, escrow_account, player_account
-from okey.money.forfeit import forfeit
+from okey.money.forfeit import ForfeitCause, forfeit
 from okey.money.journal import Journal
 from okey.money.match import MatchMoney
 from okey.money.outcome import CanakDraw, CanakWin, HouseWin, KlasikDraw, KlasikWin, Outcome
@@ -78,7 +78,7 @@ def test_a_whole_match_conserves_every_chip(
     assert (books[match.pot_account], books[match.kasa_account]) == (match.pot, match.kasa)
     for seat_no in quitters:
         balance = books[player_account(match.person_at(seat_no))]
-        book(books, forfeit(match, seat_no, balance, RULES).journal)
+        book(books, forfeit(match, seat_no, balance, RULES, ForfeitCause.GAVE_UP).journal)
         match = match.given_up(seat_no)
     if outcome is None:
         book(books, void_match(match))

@@ -177,6 +177,30 @@ JOURNAL_KIND_REVERSAL: JournalKind.ValueType  # 10
 """An earlier journal was taken back."""
 Global___JournalKind: _TypeAlias = JournalKind  # noqa: Y015
 
+class _ForfeitCause:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ForfeitCauseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ForfeitCause.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    FORFEIT_CAUSE_UNSPECIFIED: _ForfeitCause.ValueType  # 0
+    """Not named: giving up."""
+    FORFEIT_CAUSE_GAVE_UP: _ForfeitCause.ValueType  # 1
+    """Its player gave it up (M9)."""
+    FORFEIT_CAUSE_ABANDONED: _ForfeitCause.ValueType  # 2
+    """Its player did not come back in time (U9): costs the same, or nothing where the rule set says so."""
+
+class ForfeitCause(_ForfeitCause, metaclass=_ForfeitCauseEnumTypeWrapper):
+    """Why a seat became the house's."""
+
+FORFEIT_CAUSE_UNSPECIFIED: ForfeitCause.ValueType  # 0
+"""Not named: giving up."""
+FORFEIT_CAUSE_GAVE_UP: ForfeitCause.ValueType  # 1
+"""Its player gave it up (M9)."""
+FORFEIT_CAUSE_ABANDONED: ForfeitCause.ValueType  # 2
+"""Its player did not come back in time (U9): costs the same, or nothing where the rule set says so."""
+Global___ForfeitCause: _TypeAlias = ForfeitCause  # noqa: Y015
+
 class _FindingKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -779,29 +803,33 @@ Global___VoidMatchResponse: _TypeAlias = VoidMatchResponse  # noqa: Y015
 
 @_typing.final
 class ForfeitSeatRequest(_message.Message):
-    """Says that a player gave a seat up."""
+    """Says that a seat became the house's."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
     MATCH_ID_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
     idempotency_key: _builtins.str
     """The request's own key."""
     match_id: _builtins.str
     """The match."""
     seat: _builtins.int
     """The seat."""
+    cause: Global___ForfeitCause.ValueType
+    """Why; tell it also where it costs nothing, since the seat's wins are the house's from here on."""
     def __init__(
         self,
         *,
         idempotency_key: _builtins.str = ...,
         match_id: _builtins.str = ...,
         seat: _builtins.int = ...,
+        cause: Global___ForfeitCause.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["idempotency_key", b"idempotency_key", "match_id", b"match_id", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "idempotency_key", b"idempotency_key", "match_id", b"match_id", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -156,7 +156,7 @@ class WalletServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ForfeitSeat(self, request, context):
-        """M9: books the penalty, as far as the player's balance goes, and makes the seat the house's.
+        """M9, U9: books the penalty, as far as the player's balance goes, and makes the seat the house's.
         Declines: MATCH_NOT_STARTED, MATCH_SETTLED, MATCH_VOIDED, SEAT_NOT_OWNED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

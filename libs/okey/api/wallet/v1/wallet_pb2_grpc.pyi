@@ -61,7 +61,7 @@ class WalletServiceStub:
     seen), MATCH_SETTLED, MATCH_VOIDED.
     """
     ForfeitSeat: _aio.UnaryUnaryMultiCallable[_wallet_pb2.ForfeitSeatRequest, _wallet_pb2.ForfeitSeatResponse]
-    """M9: books the penalty, as far as the player's balance goes, and makes the seat the house's.
+    """M9, U9: books the penalty, as far as the player's balance goes, and makes the seat the house's.
     Declines: MATCH_NOT_STARTED, MATCH_SETTLED, MATCH_VOIDED, SEAT_NOT_OWNED.
     """
     CloseTable: _aio.UnaryUnaryMultiCallable[_wallet_pb2.CloseTableRequest, _wallet_pb2.CloseTableResponse]
@@ -152,7 +152,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_pb2.ForfeitSeatRequest,
         context: _aio.ServicerContext[_wallet_pb2.ForfeitSeatRequest, _abc.Awaitable[_wallet_pb2.ForfeitSeatResponse]],
     ) -> _abc.Awaitable[_wallet_pb2.ForfeitSeatResponse]:
-        """M9: books the penalty, as far as the player's balance goes, and makes the seat the house's.
+        """M9, U9: books the penalty, as far as the player's balance goes, and makes the seat the house's.
         Declines: MATCH_NOT_STARTED, MATCH_SETTLED, MATCH_VOIDED, SEAT_NOT_OWNED.
         """
 
