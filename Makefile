@@ -24,6 +24,7 @@ $(STAMP): requirements/dev.txt
 lock: ## write the locks from pyproject.toml anew (needs uv on the PATH)
 	uv pip compile $(LOCK_FLAGS) -o requirements/runtime.txt pyproject.toml
 	uv pip compile $(LOCK_FLAGS) -c requirements/runtime.txt --extra dev -o requirements/dev.txt pyproject.toml
+	echo hatchling | uv pip compile $(LOCK_FLAGS) -c requirements/dev.txt -o requirements/build.txt -
 LOCK_FLAGS := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	--no-annotate
 
