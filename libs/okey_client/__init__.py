@@ -10,10 +10,12 @@ A refused call raises ``RpcFailure``, whose ``reason`` is the stable name of the
 
 from okey_runtime.errors import RpcFailure
 
+from okey_client.autoplay import action_due, autoplay
 from okey_client.calls import RetryPolicy
 from okey_client.client import ClientNotConfigured, OkeyClient
 from okey_client.lobby import LobbyClient
 from okey_client.mirror import Change, TableMirror
+from okey_client.pure import action_message, pure_view
 from okey_client.rating import RatingClient
 from okey_client.table import TableClient
 from okey_client.wallet import WalletClient
@@ -29,4 +31,8 @@ __all__ = [
     "TableClient",
     "TableMirror",
     "WalletClient",
+    "action_due",
+    "action_message",
+    "autoplay",
+    "pure_view",
 ]

@@ -3,14 +3,16 @@
 import secrets
 from typing import Final
 
-from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey.rules.tile import Tile
+from okey.table import commands
+from okey.table.commands import Action, DrawSource
 from okey_runtime.errors import RpcFailure
 
 from okey_client.calls import Calls, new_request_id
 from okey_client.channels import Channels
 from okey_client.mirror import TableMirror
+from okey_client.pure import action_message
 
 NONCE_BYTES: Final = 32
 
@@ -54,39 +56,39 @@ class TableClient:
 
     async def draw_from_stock(self, turn: int) -> Tile:
         """Draw the top of the stock (U1); the tile."""
-        return await self._draw(turn, table_pb2.Action(draw_from_stock=table_pb2.DrawFromStock()))
+        return await self._draw(turn, DrawSource.STOCK)
 
     async def draw_from_discard(self, turn: int) -> Tile:
         """Draw the left neighbour's topmost discard (U1); the tile."""
-        action = table_pb2.Action(draw_from_discard=table_pb2.DrawFromDiscard())
-        return await self._draw(turn, action)
+        return await self._draw(turn, DrawSource.DISCARD)
 
     async def discard(self, turn: int, tile: Tile) -> None:
         """Lay a tile on one's own pile, which ends the turn (U1)."""
-        face = common_pb2.Tile.ValueType(tile)
-        await self.act(turn, table_pb2.Action(discard=table_pb2.Discard(tile=face)))
+        await self.act(turn, commands.Discard(tile))
 
     async def finish(self, turn: int, tile: Tile) -> None:
         """Lay a tile on the gösterge and have the other 14 judged (H7); a false finish is free."""
-        face = common_pb2.Tile.ValueType(tile)
-        await self.act(turn, table_pb2.Action(finish=table_pb2.Finish(tile=face)))
+        await self.act(turn, commands.Finish(tile))
 
     async def announce_cift(self, turn: int) -> None:
         """Announce that one plays for seven pairs (H10)."""
-        await self.act(turn, table_pb2.Action(announce_cift=table_pb2.AnnounceCift()))
+        await self.act(turn, commands.AnnounceCift())
 
     async def withdraw_cift(self, turn: int) -> None:
         """Take the announcement back (H11)."""
-        await self.act(turn, table_pb2.Action(withdraw_cift=table_pb2.WithdrawCift()))
+        await self.act(turn, commands.WithdrawCift())
 
     async def show_gosterge(self, turn: int) -> None:
         """Show the second copy of the gösterge (K3)."""
-        await self.act(turn, table_pb2.Action(show_gosterge=table_pb2.ShowGosterge()))
+        await self.act(turn, commands.ShowGosterge())
 
-    async def act(self, turn: int, action: table_pb2.Action) -> engine_pb2.ActResponse:
+    async def act(self, turn: int, action: Action) -> engine_pb2.ActResponse:
         """Do one action of a turn."""
         request = engine_pb2.ActRequest(
-            table_id=self.table_id, request_id=new_request_id(), turn=turn, action=action
+            table_id=self.table_id,
+            request_id=new_request_id(),
+            turn=turn,
+            action=action_message(action),
         )
         return await self._calls.unary(self._stub.Act, request)
 
@@ -141,5 +143,5 @@ class TableClient:
         )
         return await self._calls.unary(self._stub.ListEvents, request)
 
-    async def _draw(self, turn: int, action: table_pb2.Action) -> Tile:
-        return Tile((await self.act(turn, action)).drawn)
+    async def _draw(self, turn: int, source: DrawSource) -> Tile:
+        return Tile((await self.act(turn, commands.Draw(source))).drawn)

@@ -6,10 +6,11 @@ import grpc
 from okey.api.bots.v1 import bots_pb2, bots_pb2_grpc
 from okey.bots.choose import choose
 from okey.rules.variant import BotLevel
+from okey_client.pure import action_message
 from okey_runtime.access import AccessTable
 from okey_runtime.identity import Role
 
-from services.bots.wire import action_to, view_from
+from services.bots.wire import view_from
 
 SERVICE: Final = "okey.api.bots.v1.BotService"
 
@@ -27,4 +28,4 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         """One action for the seat to move."""
         level = BotLevel(request.level or BotLevel.NORMAL)
         action = choose(view_from(request.view), level, request.is_stand_in, request.seed)
-        return bots_pb2.ChooseActionResponse(action=action_to(action))
+        return bots_pb2.ChooseActionResponse(action=action_message(action))

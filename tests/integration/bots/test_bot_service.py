@@ -12,6 +12,7 @@ from okey.api.engine.v1 import table_pb2
 from okey.bots.choose import choose
 from okey.rules.variant import BotLevel
 from okey.table.legal import LegalAction
+from okey_client.pure import action_message
 from okey_runtime.channel import open_channel
 from okey_runtime.codec import encode
 from okey_runtime.config import Environment, ServiceSettings
@@ -20,7 +21,6 @@ from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
 
 from services.bots.app import BotsApp
-from services.bots.wire import action_to
 from tests.fixtures.issuer import Issuer
 from tests.unit.bots.views import view
 
@@ -113,7 +113,7 @@ async def test_answers_with_every_kind_of_action(
     action = await bots.choose(asked)
     assert action.WhichOneof("action") == case
     seen = view(rack, legal, takeable=takeable, announced=announced)
-    assert action == action_to(choose(seen, BotLevel.NORMAL, False, -7))
+    assert action == action_message(choose(seen, BotLevel.NORMAL, False, -7))
 
 
 async def test_level_and_stand_in_count(bots: Bots) -> None:
