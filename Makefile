@@ -32,7 +32,7 @@ run: setup ## start the platform on this machine, with embedded databases
 	$(BIN)/python -m services.standalone
 
 demo: setup ## start the platform and play whole matches with real clients
-	$(BIN)/python -m services.standalone.demo
+	$(BIN)/okeyctl demo
 
 test: test-unit test-services ## every quick test; the pure core must be covered to 100 %
 

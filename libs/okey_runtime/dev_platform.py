@@ -5,7 +5,6 @@ developer's own, outside every repository, and signs only for ``DEV_ISSUER``, wh
 refuses.
 """
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,15 +37,18 @@ class RunningProcess(BaseModel, frozen=True):
 
 
 class DevPlatform(BaseModel, frozen=True):
-    """The running platform: standalone's own process id, and its children by name."""
+    """The running platform: standalone's own process id, the file of the key that signs its tokens,
+    and its children by name.
+    """
 
     pid: int
+    key_file: Path
     is_ready: bool
     processes: Mapping[str, RunningProcess]
 
     def save(self, data_dir: Path) -> None:
         """Write the state file, all at once."""
-        write_atomically(data_dir / _STATE_FILE, json.dumps(self.model_dump(), indent=2))
+        write_atomically(data_dir / _STATE_FILE, self.model_dump_json(indent=2))
 
     @staticmethod
     def remove(data_dir: Path) -> None:

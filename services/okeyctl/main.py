@@ -15,7 +15,12 @@ from okey.errors import OkeyError
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.variant import Mode, Variant
 from okey_runtime.auth import Role
-from okey_runtime.dev_platform import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR, PlatformNotRunning
+from okey_runtime.dev_platform import (
+    DATA_DIR_VARIABLE,
+    DEFAULT_DATA_DIR,
+    PlatformNotRunning,
+    make_dev_key,
+)
 from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.keys import KeyFileBroken
 from okey_runtime.service_token import ServiceTokenMissing
@@ -25,6 +30,8 @@ from services.okeyctl import audit as audits
 from services.okeyctl import hands as hand_lines
 from services.okeyctl import simulate as simulation
 from services.okeyctl import tables as table_views
+from services.okeyctl.demo.platform import PlatformDidNotStart
+from services.okeyctl.demo.run import DidNotHappen, run_demo
 from services.okeyctl.reach import TokenFileMissing, dev_token, reach
 from services.okeyctl.table_text import summary_line, table_lines
 
@@ -118,7 +125,7 @@ def token(
     """Make a token with this user's development key, for standalone platforms only."""
     with _refusals():
         try:
-            print(dev_token(player, role or [Role.PLAYER], name, ttl * 1000))
+            print(dev_token(make_dev_key(), player, role or [Role.PLAYER], name, ttl * 1000))
         except ValueError as error:
             _refuse(str(error))
 
@@ -140,6 +147,15 @@ def audit(
     else:
         audits.show(answer, balances, Console())
     sys.exit(FINDINGS if answer.findings else 0)
+
+
+@app.command()
+def demo() -> None:
+    """Start a platform and play every kind of match on it with real clients; takes a minute."""
+    try:
+        asyncio.run(run_demo(lambda text: print(text, flush=True)))
+    except* (DidNotHappen, PlatformDidNotStart) as errors:
+        _refuse("; ".join(str(error) for error in errors.exceptions))
 
 
 @tables.command("list")

@@ -1,16 +1,18 @@
 """How a command reaches a service: this machine's own platform, or a named address with a token."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from okey_runtime.auth import Role, mint
+from joserfc.jwk import OKPKey
+from okey_runtime.auth import Role, load_signing_key, mint
 from okey_runtime.clock import SystemClock
-from okey_runtime.dev_platform import DevPlatform, make_dev_key
+from okey_runtime.dev_platform import DevPlatform
 from okey_runtime.service_token import MetadataProvider, ServiceToken, fixed_token
 
 _SUBJECT: Final = "okeyctl"
-_TTL_MS: Final = 3_600_000
+TTL_MS: Final = 3_600_000
 
 
 class TokenFileMissing(Exception):
@@ -37,9 +39,11 @@ def reach(service: str, data_dir: Path, address: str | None, token_file: Path | 
         KeyFileBroken: the development key cannot be used.
     """
     if address is None:
-        address = DevPlatform.find(data_dir).address(service)
+        platform = DevPlatform.find(data_dir)
+        address = platform.address(service)
         if token_file is None:
-            return Reach(address, fixed_token(dev_token(_SUBJECT, [Role.OPERATOR])))
+            key = load_signing_key(platform.key_file)
+            return Reach(address, fixed_token(dev_token(key, _SUBJECT, [Role.OPERATOR])))
     if token_file is None:
         raise TokenFileMissing(
             f"{address} is not this machine's own platform: name an operator's token with "
@@ -48,15 +52,16 @@ def reach(service: str, data_dir: Path, address: str | None, token_file: Path | 
     return Reach(address, ServiceToken(token_file))
 
 
-def dev_token(subject: str, roles: list[Role], name: str = "", ttl_ms: int = _TTL_MS) -> str:
-    """A token of the development key, which only standalone platforms of this user take.
+def dev_token(
+    key: OKPKey, subject: str, roles: Iterable[Role], name: str = "", ttl_ms: int = TTL_MS
+) -> str:
+    """A token of a development key, which only standalone platforms with that key take.
 
     Raises:
         ValueError: no subject or name looks like that.
-        KeyFileBroken: the key cannot be used.
     """
     return mint(
-        make_dev_key(),
+        key,
         subject=subject,
         roles=roles,
         now_ms=SystemClock().now_ms(),

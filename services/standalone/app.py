@@ -4,8 +4,10 @@ import asyncio
 import fcntl
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,14 +21,26 @@ from services.standalone.supervisor import Say, Supervisor
 from services.standalone.tokens import ServiceTokens
 
 _PRIVATE_UMASK: Final = 0o077
+_CHUNK: Final = 4_096
 
 
 class DataFolderInUse(Exception):
     """Another standalone runs with the same data folder."""
 
 
-async def run_platform(data_dir: Path, has_free_ports: bool, say: Say) -> None:
-    """Run the platform until SIGINT or SIGTERM; ``data_dir`` is absolute.
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to run: an absolute data folder, free ports instead of the fixed ones, and whether to
+    stop when stdin ends too, so that whoever started us need not be alive to stop us.
+    """
+
+    data_dir: Path
+    has_free_ports: bool = False
+    stops_with_stdin: bool = False
+
+
+async def run_platform(options: Options, say: Say) -> None:
+    """Run the platform until it is asked to stop: by SIGINT, SIGTERM, or as the options say.
 
     Raises:
         DataFolderInUse, PortTaken, ValkeyMissing, ChildEnded, ChildNotReady, KeyFileBroken: it
@@ -34,21 +48,35 @@ async def run_platform(data_dir: Path, has_free_ports: bool, say: Say) -> None:
     """
     # Tokens and databases are this user's own; children inherit it.
     os.umask(_PRIVATE_UMASK)
-    with _held(data_dir):
-        ports = free_ports(NAMES) if has_free_ports else fixed_ports(NAMES)
-        await _run(data_dir, ports, say)
+    with _held(options.data_dir):
+        ports = free_ports(NAMES) if options.has_free_ports else fixed_ports(NAMES)
+        await _run(options.data_dir, ports, _wish_to_stop(options), say)
 
 
-async def _run(data_dir: Path, ports: dict[str, Ports], say: Say) -> None:
-    clock = SystemClock()
+def _wish_to_stop(options: Options) -> asyncio.Event:
     asked_to_stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, asked_to_stop.set)
+    if options.stops_with_stdin:
+
+        def on_input() -> None:
+            if not os.read(sys.stdin.fileno(), _CHUNK):
+                loop.remove_reader(sys.stdin.fileno())
+                asked_to_stop.set()
+
+        loop.add_reader(sys.stdin.fileno(), on_input)
+    return asked_to_stop
+
+
+async def _run(
+    data_dir: Path, ports: dict[str, Ports], asked_to_stop: asyncio.Event, say: Say
+) -> None:
+    clock = SystemClock()
     tokens = ServiceTokens(make_dev_key(), data_dir / "tokens", clock)
     tokens.write()
     plans = plan_children(data_dir, ports, tokens, os.environ)
-    supervisor = Supervisor(plans, data_dir, clock, say)
+    supervisor = Supervisor(plans, data_dir, dev_key_file().absolute(), clock, say)
     say(f"starting {', '.join(NAMES)} ...")
     started_ms = clock.monotonic_ms()
     stopping = asyncio.create_task(asked_to_stop.wait())

@@ -24,11 +24,14 @@ Say = Callable[[str], None]
 class Supervisor:
     """The children of one platform; ``say`` hears what happens to them."""
 
-    def __init__(self, plans: Sequence[ChildPlan], data_dir: Path, clock: Clock, say: Say) -> None:
+    def __init__(
+        self, plans: Sequence[ChildPlan], data_dir: Path, key_file: Path, clock: Clock, say: Say
+    ) -> None:
         logs = data_dir / "log"
         logs.mkdir(parents=True, exist_ok=True)
         self.children: Final = [Child(plan, logs / f"{plan.name}.log") for plan in plans]
         self._data_dir = data_dir
+        self._key_file = key_file
         self._clock = clock
         self._say = say
         self._is_ready = False
@@ -89,6 +92,9 @@ class Supervisor:
             )
             for child in self.children
         }
-        DevPlatform(pid=os.getpid(), is_ready=self._is_ready, processes=processes).save(
-            self._data_dir
-        )
+        DevPlatform(
+            pid=os.getpid(),
+            key_file=self._key_file,
+            is_ready=self._is_ready,
+            processes=processes,
+        ).save(self._data_dir)

@@ -1,0 +1,147 @@
+"""A platform started for a while, by its own command, with its own key, on free loopback ports."""
+
+import asyncio
+import os
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from joserfc.jwk import OKPKey
+from okey_client import OkeyClient
+from okey_runtime.auth import Role, load_signing_key
+from okey_runtime.dev_platform import DevPlatform, PlatformNotRunning
+from okey_runtime.service_token import fixed_token
+
+from services.okeyctl.reach import TTL_MS, Reach, dev_token
+
+_START_TIMEOUT_S: Final = 60.0
+_STOP_TIMEOUT_S: Final = 60.0
+_LOOK_EVERY_S: Final = 0.05
+
+
+class PlatformDidNotStart(Exception):
+    """Standalone ended, or is not ready in time; the message is what it has said."""
+
+
+class StartedPlatform:
+    """``async with StartedPlatform(folder)`` runs it; data, key and logs are below ``folder``.
+
+    ``clock_factor`` makes every clock of every table run that many times faster; production refuses
+    such a setting. The platform stops when we end, however we end.
+    """
+
+    def __init__(self, folder: Path, clock_factor: int = 1) -> None:
+        self.data_dir: Final = folder / "data"
+        self._state_home = folder / "state"
+        self._output = folder / "standalone.log"
+        self._clock_factor = clock_factor
+        self._process: Process | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Start it and return once it is ready.
+
+        Raises:
+            PlatformDidNotStart: it is not.
+        """
+        options = ("--free-ports", "--stop-with-stdin", "--data-dir", str(self.data_dir))
+        with self._output.open("ab") as output:
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "services.standalone", *options),
+                env={**os.environ, **self._environment()},
+                stdin=PIPE,
+                stdout=output,
+                stderr=output,
+            )
+        try:
+            async with asyncio.timeout(_START_TIMEOUT_S):
+                while not self._is_ready():
+                    if self._process.returncode is not None:
+                        raise PlatformDidNotStart(self.output())
+                    await asyncio.sleep(_LOOK_EVERY_S)
+        except TimeoutError as error:
+            await self.stop()
+            raise PlatformDidNotStart(self.output()) from error
+
+    async def stop(self) -> int:
+        """Stop it in peace; its exit status."""
+        process = self._process
+        assert process is not None, "started before it is stopped"
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            async with asyncio.timeout(_STOP_TIMEOUT_S):
+                return await process.wait()
+        except TimeoutError:
+            process.kill()
+            return await process.wait()
+
+    @property
+    def pid(self) -> int:
+        """Standalone's own process id."""
+        return self.state.pid
+
+    @property
+    def state(self) -> DevPlatform:
+        """Where everything is at this moment. Raises ``PlatformNotRunning``."""
+        return DevPlatform.find(self.data_dir)
+
+    def output(self) -> str:
+        """What standalone has said so far."""
+        return self._output.read_text(errors="replace")
+
+    def token(
+        self,
+        subject: str,
+        roles: Iterable[Role] = (Role.PLAYER,),
+        name: str = "",
+        ttl_ms: int = TTL_MS,
+    ) -> str:
+        """A token that this platform takes."""
+        return dev_token(self._key(), subject, roles, name, ttl_ms)
+
+    def client(self, subject: str, name: str = "") -> OkeyClient:
+        """A client with an identity and a token of its own."""
+        token = self.token(subject, name=name)
+        state = self.state
+        return OkeyClient(
+            token_provider=lambda: token,
+            lobby_address=state.address("lobby"),
+            engine_address=state.address("engine"),
+            wallet_address=state.address("wallet"),
+            rating_address=state.address("rating"),
+        )
+
+    def operator(self, service: str) -> Reach:
+        """The way to a service as an operator."""
+        token = fixed_token(self.token("operator", [Role.OPERATOR]))
+        return Reach(self.state.address(service), token)
+
+    def _is_ready(self) -> bool:
+        try:
+            return self.state.is_ready
+        except PlatformNotRunning:
+            return False
+
+    def _key(self) -> OKPKey:
+        return load_signing_key(self.state.key_file)
+
+    def _environment(self) -> dict[str, str]:
+        own = {"XDG_STATE_HOME": str(self._state_home)}
+        if self._clock_factor != 1:
+            own["OKEY_CLOCK_FACTOR"] = str(self._clock_factor)
+        return own
