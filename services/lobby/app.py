@@ -32,6 +32,7 @@ class LobbyApp:
         self._settings = settings
         self._channels: list[grpc.aio.Channel] = []
         self._redis: Redis | None = None
+        self._servicer: LobbyServicer | None = None
 
     @property
     def settings(self) -> LobbySettings:
@@ -68,13 +69,15 @@ class LobbyApp:
         self._redis = open_redis(settings.redis_url)
         tables = TableList(self._redis, engine, host.clock)
         tickets = TicketStore(self._redis, host.clock)
-        servicer = LobbyServicer(engine, bank, tables, tickets, host.clock)
-        lobby_pb2_grpc.add_LobbyServiceServicer_to_server(servicer, host.grpc)
+        self._servicer = LobbyServicer(engine, bank, tables, tickets, host.clock)
+        lobby_pb2_grpc.add_LobbyServiceServicer_to_server(self._servicer, host.grpc)
         host.spawn(tables.run(), "table-list")
         host.spawn(Matchmaker(tickets, tables, engine, host.clock).run(), "matchmaker")
 
     async def drain(self) -> None:
-        """Nothing to hand over: what is claimed and not seated comes back when its lease ends."""
+        """End the streams; what is claimed and not seated comes back when its lease ends."""
+        if self._servicer is not None:
+            self._servicer.end_streams()
 
     async def close(self) -> None:
         """Close the connections."""

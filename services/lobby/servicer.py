@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import grpc
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
+from okey.errors import Unavailable
 from okey.rules.variant import BotLevel, Mode
 from okey_runtime.access import AccessTable
 from okey_runtime.auth import TokenExpired
@@ -46,6 +47,12 @@ WATCH_MS: Final = 300
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
+class LobbyStopping(Unavailable):
+    """This replica stops; another one goes on with the stream."""
+
+    reason = "LOBBY_STOPPING"
+
+
 class LobbyServicer(lobby_pb2_grpc.LobbyServiceServicer):
     """Serves players; requests were checked for shape and role before they come here."""
 
@@ -62,6 +69,11 @@ class LobbyServicer(lobby_pb2_grpc.LobbyServiceServicer):
         self._tables = tables
         self._tickets = tickets
         self._clock = clock
+        self._is_stopping = False
+
+    def end_streams(self) -> None:
+        """Let every open stream end soon, so that it goes on at another replica."""
+        self._is_stopping = True
 
     async def CreateTable(
         self, request: lobby_pb2.CreateTableRequest, context: Context
@@ -149,6 +161,8 @@ class LobbyServicer(lobby_pb2_grpc.LobbyServiceServicer):
                 shown = ticket
             if not ticket.state.is_live:
                 return
+            if self._is_stopping:
+                raise LobbyStopping("this replica stops: watch again")
             if self._clock.now_ms() >= caller.expires_ms:
                 raise TokenExpired("the token has expired: watch again with a new one")
             await self._clock.sleep_until_ms(self._clock.monotonic_ms() + WATCH_MS)

@@ -1,5 +1,6 @@
 """LobbyService as players meet it: over gRPC, with tokens, a real Valkey, and a small engine."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -37,11 +38,11 @@ SOLO = lobby_pb2.TableTerms(mode=common_pb2.MODE_SOLO, stake=10_001)
 class Lobby:
     """Two replicas of a running lobby, the engine behind them, and players who call it."""
 
-    def __init__(self, fakes: FakeApp, issuer: Issuer, addresses: list[str]) -> None:
+    def __init__(self, fakes: FakeApp, issuer: Issuer, servers: list[ServiceServer]) -> None:
         self.engine = fakes.engine
         self.wallet = fakes.wallet
         self.issuer = issuer
-        self._addresses = addresses
+        self.servers = servers
         self._channels: list[grpc.aio.Channel] = []
 
     def player(
@@ -49,7 +50,7 @@ class Lobby:
     ) -> lobby_pb2_grpc.LobbyServiceStub:
         token = self.issuer.token(name, roles or (Role.PLAYER,), name=name.title(), ttl_ms=ttl_ms)
         metadata = (("authorization", f"Bearer {token}"),)
-        channel = open_channel(self._addresses[replica], token=lambda: metadata)
+        channel = open_channel(self.servers[replica].address, token=lambda: metadata)
         self._channels.append(channel)
         return lobby_pb2_grpc.LobbyServiceStub(channel)
 
@@ -71,12 +72,12 @@ async def lobby(valkey: Valkey, tmp_path: Path) -> AsyncIterator[Lobby]:
             wallet_address=engine_address,
             redis_url=valkey.url,
             token_skew_ms=0,
-            stop_grace_ms=0,
+            stop_grace_ms=10_000,
         )
         servers = [
             await stack.enter_async_context(ServiceServer(LobbyApp(settings))) for _ in range(2)
         ]
-        lobby = Lobby(fakes, issuer, [server.address for server in servers])
+        lobby = Lobby(fakes, issuer, servers)
         stack.push_async_callback(lobby.close)
         yield lobby
 
@@ -290,6 +291,22 @@ async def test_a_watch_ends_with_its_token(lobby: Lobby) -> None:
     await ada.EnqueueTicket(lobby_pb2.EnqueueTicketRequest(terms=TWO))
     failure = await failure_of(watched(ada))
     assert (failure.code, failure.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_EXPIRED")
+
+
+async def test_a_replica_that_stops_ends_its_streams(lobby: Lobby) -> None:
+    """The stop does not wait for its whole grace, and the ticket lives on at another replica."""
+    ada = lobby.player("ada")
+    await ada.EnqueueTicket(lobby_pb2.EnqueueTicketRequest(terms=TWO))
+    stream = ada.WatchTicket(lobby_pb2.WatchTicketRequest())
+    told = aiter(stream)
+    assert (await anext(told)).ticket.state == lobby_pb2.TICKET_STATE_WAITING
+    async with asyncio.timeout(5):
+        await lobby.servers[0].stop()
+    failure = await failure_of(anext(told))
+    assert (failure.code, failure.reason) == (grpc.StatusCode.UNAVAILABLE, "LOBBY_STOPPING")
+    other = lobby.player("ada", replica=1)
+    ticket = (await other.GetTicket(lobby_pb2.GetTicketRequest())).ticket
+    assert ticket.state == lobby_pb2.TICKET_STATE_WAITING
 
 
 async def test_without_redis_only_list_and_quick_match_pause(lobby: Lobby, valkey: Valkey) -> None:
