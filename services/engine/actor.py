@@ -89,6 +89,11 @@ class TableActor:
         assert self.state is not None, f"table {self.table_id} was never opened"
         return self.state
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it decides nothing any more, so that the table must be loaded anew."""
+        return self._is_lost
+
     def restore(self, change: Change) -> None:
         """Take a row that was committed before; for recovery, before ``run``."""
         self._take(change)

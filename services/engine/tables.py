@@ -103,6 +103,8 @@ class Tables:
         """
         self._refuse_if_stopping()
         actor = self._actors.get(table_id)
+        if actor is not None and actor.is_lost:
+            raise TableReloading(f"table {table_id} is being loaded; send the request again")
         if actor is not None and actor.state is not None:
             return actor
         if table_id in self._closed:

@@ -1,0 +1,123 @@
+"""Seats that an AI plays: its answers are judged like a person's, and silence is a neutral move."""
+
+from pathlib import Path
+
+import pytest
+from okey.api.common.v1 import common_pb2
+from okey.api.engine.v1 import table_pb2
+from okey.rules.tile import Tile
+from okey.table import commands as c
+from okey.table import events as e
+from okey.table.legal import LegalAction
+from okey.table.state import TableState
+
+from services.engine.actor import TableActor
+from services.engine.ai import ActionMissing, Question, action_of
+from tests.unit.engine.world import World, mover, turn_of, until, world_in
+
+
+def plain(question: Question) -> c.Action:
+    """Draw from the stock, discard the newest tile."""
+    if LegalAction.DRAW_STOCK in question.view.legal_actions:
+        return c.Draw(c.DrawSource.STOCK)
+    assert question.view.round is not None
+    return c.Discard(question.view.round.drawn or question.view.round.rack[-1])
+
+
+async def give_up(world: World, actor: TableActor) -> tuple[str, str]:
+    """The seat to move becomes the house's; the other player is to move when its AI has moved."""
+    quitter = mover(actor)
+    stayer = "anna" if quitter == "bert" else "bert"
+    await actor.submit(c.Forfeit(quitter), world.request(quitter))
+    return quitter, stayer
+
+
+def is_turn_of(player: str, state: TableState) -> bool:
+    assert state.round is not None
+    assert state.round.turn is not None
+    return state.seats[state.round.turn.seat].player == player
+
+
+async def test_an_ai_is_asked_with_its_own_seats_view_and_moves(tmp_path: Path) -> None:
+    """W4, M9: a given-up seat is played by an AI that sees what its seat may see."""
+    async with world_in(tmp_path) as world:
+        world.bots.reply = plain
+        actor = await world.dealt()
+        seat = turn_of(actor).seat
+        _, stayer = await give_up(world, actor)
+        await until(actor, lambda state: is_turn_of(stayer, state))
+        assert {question.view.viewer for question in world.bots.questions} == {seat}
+        assert all(not question.is_stand_in for question in world.bots.questions)
+        rows = await world.journal.rows(actor.table_id)
+        moves = [x for row in rows for x in row.events if isinstance(x, e.TileDiscarded)]
+        assert [move.is_neutral for move in moves] == [False]
+
+
+@pytest.mark.parametrize("answer", [None, c.Finish(Tile.R1), c.Draw(c.DrawSource.DISCARD)])
+async def test_no_good_answer_is_a_neutral_move(tmp_path: Path, answer: c.Action | None) -> None:
+    """U10: workers that are away, or answer nonsense: the table never waits for a bot."""
+    async with world_in(tmp_path) as world:
+        world.bots.reply = lambda _: answer
+        actor = await world.dealt()
+        _, stayer = await give_up(world, actor)
+        await until(actor, lambda state: is_turn_of(stayer, state))
+        rows = await world.journal.rows(actor.table_id)
+        moves = [x for row in rows for x in row.events if isinstance(x, e.TileDiscarded)]
+        assert [move.is_neutral for move in moves] == [True]
+
+
+async def test_a_stand_in_plays_until_its_player_is_back(tmp_path: Path) -> None:
+    """U7, U8: after the second time-out an AI minds the seat; coming back ends that at once."""
+    async with world_in(tmp_path) as world:
+        world.bots.reply = plain
+        actor = await world.dealt()
+        absent = mover(actor)
+        present = "anna" if absent == "bert" else "bert"
+        await world.ring(actor, c.TimerKind.TURN)
+        await pass_turn(world, actor, present)
+        await world.ring(actor, c.TimerKind.TURN)
+        await until(actor, lambda state: is_turn_of(present, state))
+        assert all(question.is_stand_in for question in world.bots.questions)
+        assert len(world.bots.questions) == 2
+        await actor.submit(c.ReturnToSeat(absent), world.request(absent))
+        await pass_turn(world, actor, present)
+        assert mover(actor) == absent
+        assert len(world.bots.questions) == 2
+
+
+async def pass_turn(world: World, actor: TableActor, player: str) -> None:
+    turn = turn_of(actor)
+    assert mover(actor) == player
+    draw = c.PlayerMove(player, turn.number, c.Draw(c.DrawSource.STOCK))
+    await actor.submit(draw, world.request(player))
+    drawn = turn_of(actor).drawn
+    assert drawn is not None
+    discard = c.PlayerMove(player, turn.number, c.Discard(drawn))
+    await actor.submit(discard, world.request(player))
+
+
+@pytest.mark.parametrize(
+    ("message", "action"),
+    [
+        (
+            table_pb2.Action(draw_from_stock=table_pb2.DrawFromStock()),
+            c.Draw(c.DrawSource.STOCK),
+        ),
+        (
+            table_pb2.Action(draw_from_discard=table_pb2.DrawFromDiscard()),
+            c.Draw(c.DrawSource.DISCARD),
+        ),
+        (table_pb2.Action(discard=table_pb2.Discard(tile=common_pb2.TILE_R5)), c.Discard(Tile.R5)),
+        (table_pb2.Action(finish=table_pb2.Finish(tile=common_pb2.TILE_S)), c.Finish(Tile.S)),
+        (table_pb2.Action(announce_cift=table_pb2.AnnounceCift()), c.AnnounceCift()),
+        (table_pb2.Action(withdraw_cift=table_pb2.WithdrawCift()), c.WithdrawCift()),
+        (table_pb2.Action(show_gosterge=table_pb2.ShowGosterge()), c.ShowGosterge()),
+    ],
+)
+def test_every_action_has_a_message(message: table_pb2.Action, action: c.Action) -> None:
+    assert action_of(message) == action
+
+
+def test_a_message_without_action_is_refused() -> None:
+    with pytest.raises(ActionMissing):
+        action_of(table_pb2.Action())

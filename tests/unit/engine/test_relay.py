@@ -1,0 +1,189 @@
+"""The outbox: each sink is told in order, until its answer is definite, whatever crashes."""
+
+from pathlib import Path
+
+import grpc
+import pytest
+from google.protobuf.message import Message
+from okey.api.common.v1 import common_pb2
+from okey.api.rating.v1 import rating_pb2
+from okey.api.wallet.v1 import wallet_pb2
+from okey.rules.finish import FinishKind
+from okey.table import commands as c
+from okey.table import events as e
+from okey.table.reasons import OutcomeKind
+from okey.table.state import Phase, SeatStatus
+from okey_runtime.validation import check_message
+
+from services.engine.rating_sink import RatingSink
+from services.engine.record import Row
+from services.engine.wallet_sink import WalletSink
+from tests.factories import TABLE_ID, opened
+from tests.unit.engine.doubles import AWAY, declined
+from tests.unit.engine.world import until, world_in
+
+
+def key_of(call: Message) -> str:
+    key: str = getattr(call, "idempotency_key", "")
+    return key
+
+
+async def test_the_wallet_is_told_in_order_and_its_answers_move_the_table(tmp_path: Path) -> None:
+    """M1, M2: two holds, then the start with both; the deal waits for its answer."""
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        script = world.wallet.script
+        assert script.names == ["HoldStake", "HoldStake", "StartMatch"]
+        first, second, start = script.calls
+        assert isinstance(first, wallet_pb2.HoldStakeRequest)
+        assert isinstance(second, wallet_pb2.HoldStakeRequest)
+        assert isinstance(start, wallet_pb2.StartMatchRequest)
+        assert first.match_id == start.match_id == f"{actor.table_id}-1"
+        assert [seat.hold_id for seat in start.seats] == [first.hold_id, second.hold_id]
+        assert len({key_of(call) for call in script.calls}) == 3
+
+
+async def test_an_uncertain_call_is_repeated_with_the_same_key(tmp_path: Path) -> None:
+    """M5: UNAVAILABLE says nothing, so the same key is sent until something is said."""
+    async with world_in(tmp_path) as world:
+        world.wallet.script.plan = [AWAY, AWAY, None]
+        actor = await world.open()
+        await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
+        calls = world.wallet.script.calls
+        assert world.wallet.script.names == ["HoldStake"] * 3
+        assert calls[0] == calls[1] == calls[2]
+
+
+async def test_a_declined_stake_frees_the_seat_and_a_new_try_has_a_new_key(tmp_path: Path) -> None:
+    """M2, M5: a decline is final for its key and holds up nobody else."""
+    async with world_in(tmp_path) as world:
+        actor = await world.open()
+        await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
+        world.wallet.script.plan = [declined("INSUFFICIENT_FUNDS")]
+        await actor.submit(c.TakeSeat("bert"), world.request("bert"))
+        await until(actor, lambda state: state.seats[1].status is SeatStatus.FREE)
+        assert actor.table.seats[0].status is SeatStatus.PAID
+        await actor.submit(c.TakeSeat("bert"), world.request("bert"))
+        await until(actor, lambda state: state.seats[1].status is SeatStatus.PAID)
+        assert len({key_of(call) for call in world.wallet.script.calls}) == 3
+
+
+async def test_a_declined_start_frees_the_seats_whose_holds_are_void(tmp_path: Path) -> None:
+    """M2: who cannot pay holds up nobody else's chips."""
+    async with world_in(tmp_path) as world:
+        actor = await world.open()
+        await actor.submit(c.TakeSeat("bert"), world.request("bert"))
+        await until(actor, lambda state: state.phase is Phase.COUNTDOWN)
+        void = actor.table.seats[1].hold_id
+        world.wallet.script.plan = [declined("HOLDS_MISSING", hold_ids=void)]
+        await world.ring(actor, c.TimerKind.COUNTDOWN)
+        await until(actor, lambda state: state.phase is Phase.WAITING)
+        assert [seat.player for seat in actor.table.seats] == ["anna", ""]
+
+
+async def test_a_crash_before_the_cursor_moved_repeats_the_call_with_its_key(
+    tmp_path: Path,
+) -> None:
+    """M5: whatever crashes, the wallet sees one key, and the table one answer."""
+    async with world_in(tmp_path) as world:
+        world.wallet.script.always = AWAY
+        actor = await world.open()
+        await world.wallet.script.until(lambda script: len(script.calls) >= 1)
+        await world.crash()
+        before = len(world.wallet.script.calls)
+        world.wallet.script.always = None
+        await world.boot()
+        again = await world.tables.get(actor.table_id)
+        await until(again, lambda state: state.seats[0].status is SeatStatus.PAID)
+        assert len(world.wallet.script.calls) > before
+        assert len({key_of(call) for call in world.wallet.script.calls}) == 1
+
+
+async def test_a_sink_that_is_away_does_not_hold_up_the_other(tmp_path: Path) -> None:
+    """The rating service is down: the wallet is told, the match goes on."""
+    async with world_in(tmp_path) as world:
+        world.rating.script.always = AWAY
+        actor = await world.dealt()
+        for quitter in ("anna", "bert"):
+            await actor.submit(c.Forfeit(quitter), world.request(quitter))
+        await world.wallet.script.until(lambda script: script.names[-1] == "CloseTable")
+        told = ["ForfeitSeat", "ForfeitSeat", "SettleMatch", "CloseTable"]
+        assert world.wallet.script.names[3:] == told
+        await world.rating.script.until(lambda script: len(script.calls) >= 2)
+        assert set(world.rating.script.names) == {"RecordForfeit"}
+        world.rating.script.always = None
+        await world.rating.script.until(lambda script: script.names[-1] == "RecordMatch")
+
+
+async def test_ratings_learn_who_gave_up_and_how_it_ended(tmp_path: Path) -> None:
+    """R5, M8, M9: when nobody is left the house wins; ratings learn every seat."""
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        for quitter in ("bert", "anna"):
+            await actor.submit(c.Forfeit(quitter), world.request(quitter))
+        await world.rating.script.until(lambda script: len(script.calls) == 3)
+        first, second, match = world.rating.script.calls
+        assert isinstance(first, rating_pb2.RecordForfeitRequest)
+        assert isinstance(second, rating_pb2.RecordForfeitRequest)
+        assert isinstance(match, rating_pb2.RecordMatchRequest)
+        assert [(each.seat, each.player_id) for each in (first, second)] == [
+            (1, "bert"),
+            (0, "anna"),
+        ]
+        assert match.result.WhichOneof("result") == "house_win"
+        forfeited = rating_pb2.DEPARTURE_FORFEITED
+        assert [seat.departure for seat in match.seats] == [forfeited, forfeited]
+
+
+async def test_a_closed_table_is_retired_once_the_sinks_know_all(tmp_path: Path) -> None:
+    """Ç10: the last one leaves, the stake goes back, the table closes and is done with."""
+    async with world_in(tmp_path) as world:
+        actor = await world.open()
+        await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
+        await actor.submit(c.LeaveSeat("anna"), world.request("anna"))
+        await world.wallet.script.until(lambda script: script.names[-1] == "CloseTable")
+        assert world.wallet.script.names == ["HoldStake", "VoidHold", "CloseTable"]
+        await world.crash()
+        await world.boot()
+        assert world.tables.live() == []
+        assert await world.journal.seated_at("anna") == ""
+
+
+async def test_a_voided_match_is_told_to_both(tmp_path: Path) -> None:
+    """M10: every stake back, unrated."""
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        await actor.submit(c.VoidMatch("op", "broken"), world.request("op"))
+        await world.wallet.script.until(lambda script: script.names[-1] == "VoidMatch")
+        await world.rating.script.until(lambda script: len(script.calls) == 1)
+        (told,) = world.rating.script.calls
+        assert isinstance(told, rating_pb2.RecordMatchRequest)
+        assert told.result.WhichOneof("result") == "voided"
+
+
+@pytest.mark.parametrize("kind", list(OutcomeKind))
+async def test_the_wallet_is_told_how_a_match_ended(kind: OutcomeKind) -> None:
+    """M4: the wallet is told how a match ended, never an amount."""
+    is_win = kind is OutcomeKind.CANAK_WIN
+    ended = e.MatchEnded(
+        match_id=f"{TABLE_ID}-1",
+        kind=kind,
+        winner=1,
+        finish=FinishKind.CIFT_OKEY if is_win else None,
+        contending=(0, 1),
+        is_tie_break=False,
+        players=("anna", "bert"),
+        gave_up=(False, False),
+        points=(3, 4),
+        kasa=0,
+    )
+    table = opened().state
+    async with grpc.aio.insecure_channel("127.0.0.1:1") as channel:
+        (call,) = WalletSink(channel).calls(table, table, Row(9, 1, (ended,)))
+        (rated,) = RatingSink(channel).calls(table, table, Row(9, 1, (ended,)))
+    assert isinstance(call, wallet_pb2.SettleMatchRequest)
+    assert call.outcome.WhichOneof("outcome") == kind.name.lower()
+    if is_win:
+        assert call.outcome.canak_win.finish == common_pb2.FINISH_KIND_CIFT_OKEY
+    check_message(call)
+    check_message(rated)

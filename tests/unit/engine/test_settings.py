@@ -1,0 +1,47 @@
+"""The engine's settings: clocks can be sped up in tests, never in production."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from okey.rules.rule_set import DEFAULT_RULE_SET
+from okey.table.config import TableConfig, check_config
+from okey_runtime.config import Environment
+from pydantic import ValidationError
+
+from services.engine.settings import EngineSettings
+
+ADDRESSES: dict[str, Any] = {
+    "wallet_address": "w:1",
+    "rating_address": "r:1",
+    "bots_address": "b:1",
+}
+
+
+def test_production_refuses_faster_clocks() -> None:
+    production: dict[str, Any] = {
+        "jwks_file": Path("jwks.json"),
+        "token_issuer": "issuer",
+        **ADDRESSES,
+    }
+    EngineSettings(**production)
+    with pytest.raises(ValidationError, match="CLOCK_FACTOR"):
+        EngineSettings(clock_factor=2, **production)
+
+
+def test_the_clock_factor_divides_every_time_and_nothing_else() -> None:
+    settings = EngineSettings(environment=Environment.TEST, clock_factor=100, **ADDRESSES)
+    rules = settings.rules()
+    assert rules.default_turn_timeout_ms == 600
+    assert rules.away_timeout_ms == 900
+    assert rules.takeover_grace_ms == 50
+    assert rules.max_stake == DEFAULT_RULE_SET.max_stake
+    assert rules.version == DEFAULT_RULE_SET.version
+    check_config(TableConfig("t" * 26, turn_timeout_ms=settings.hurried_ms(15_000), rules=rules))
+
+
+def test_without_a_factor_the_rules_are_the_houses() -> None:
+    settings = EngineSettings(environment=Environment.TEST, **ADDRESSES)
+    assert settings.rules() is DEFAULT_RULE_SET
+    assert settings.hurried_ms(60_000) == 60_000
+    assert settings.hurried_ms(0) == 0

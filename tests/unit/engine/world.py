@@ -1,0 +1,159 @@
+"""An engine without its gRPC door: tables on a real journal, a virtual clock, scripted services."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import count
+from pathlib import Path
+
+from okey.rules.rule_set import DEFAULT_RULE_SET
+from okey.table import commands as c
+from okey.table.config import TableConfig
+from okey.table.state import Phase, TableState, Turn, running_timers
+from okey_runtime.clock import VirtualClock
+from okey_runtime.database import Database
+from okey_runtime.migrations import migrate
+
+from services.engine.actor import TableActor
+from services.engine.ai import AiSeats
+from services.engine.app import MIGRATIONS
+from services.engine.errors import TableReloading
+from services.engine.group_commit import GroupCommit
+from services.engine.journal import Journal
+from services.engine.rating_sink import RatingSink
+from services.engine.record import Request
+from services.engine.steady_clock import SteadyClock
+from services.engine.tables import Tables
+from services.engine.wallet_sink import WalletSink
+from services.engine.watching import Watcher
+from tests.unit.engine.doubles import BotDouble, rating_double, served, wallet_double
+
+FOR_EVER_MS = 1 << 60
+TABLE_ID = "t" * 26
+
+
+class World:
+    """One engine; ``restart`` is a crash and a new start on the same journal."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clock = VirtualClock()
+        self.wallet = wallet_double()
+        self.rating = rating_double()
+        self.bots = BotDouble()
+        self.url = f"sqlite:///{folder / 'engine.db'}"
+        self._numbers = count(1)
+        self._doubles = AsyncExitStack()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        await migrate(self.url, MIGRATIONS)
+        self._wallet_channel = await self._doubles.enter_async_context(served(self.wallet))
+        self._rating_channel = await self._doubles.enter_async_context(served(self.rating))
+        await self.boot()
+
+    async def boot(self) -> None:
+        self.database = Database(self.url)
+        self.journal = Journal(self.database)
+        self.steady = SteadyClock(self.clock)
+        commit = GroupCommit(self.journal, self.steady)
+        self.tables = Tables(
+            self.journal,
+            commit,
+            self.steady,
+            [WalletSink(self._wallet_channel), RatingSink(self._rating_channel)],
+            AiSeats(self.bots, self.steady, pace_ms=0, timeout_ms=1_000),
+            "engine",
+        )
+        work = (commit.run(), self.tables.timers.run())
+        self._tasks = [asyncio.create_task(each) for each in work]
+        await self.tables.recover()
+
+    async def crash(self) -> None:
+        await self.tables.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.database.close()
+
+    async def stop(self) -> None:
+        await self.crash()
+        await self._doubles.aclose()
+
+    def request(self, player: str, content: str = "", request_id: str = "") -> Request:
+        name = request_id or f"request-{next(self._numbers)}"
+        return Request(player, name, content.encode().ljust(32, b"."))
+
+    async def open(self, config: TableConfig | None = None, player: str = "anna") -> TableActor:
+        chosen = config or TableConfig(TABLE_ID, seat_count=2, rules=DEFAULT_RULE_SET)
+        command = c.OpenTable(chosen, player)
+        names = ((player, player.title()),)
+        actor, _ = await self.tables.open(command, self.request(player), names)
+        return actor
+
+    async def dealt(self, config: TableConfig | None = None) -> TableActor:
+        """A table of two people where the first turn runs."""
+        actor = await self.open(config)
+        await actor.submit(c.TakeSeat("bert"), self.request("bert"), (("bert", "Bert"),))
+        await until(actor, lambda state: state.phase is Phase.COUNTDOWN)
+        await self.pass_countdown(actor)
+        return actor
+
+    async def reloaded(self, actor: TableActor) -> TableActor:
+        """The table's next actor, once the engine has let this one go."""
+        async with asyncio.timeout(10):
+            while True:
+                try:
+                    return await self.tables.get(actor.table_id)
+                except TableReloading:
+                    await asyncio.sleep(0)
+
+    async def pass_countdown(self, actor: TableActor) -> None:
+        await self.ring(actor, c.TimerKind.COUNTDOWN)
+        await until(actor, lambda state: state.round is not None)
+
+    async def ring(self, actor: TableActor, kind: c.TimerKind) -> None:
+        """Let the time pass until that clock of the table is due."""
+        (timer,) = [t for t in running_timers(actor.table) if t.kind is kind]
+        before = actor.seq
+        self.clock.advance_ms(max(0, timer.deadline_ms - self.clock.now_ms()))
+        await until(actor, lambda _: actor.seq > before)
+
+
+@asynccontextmanager
+async def world_in(folder: Path) -> AsyncIterator[World]:
+    world = World(folder)
+    await world.start()
+    try:
+        yield world
+    finally:
+        await world.stop()
+
+
+async def until(actor: TableActor, is_there: Callable[[TableState], bool]) -> None:
+    """Return when the table's state is as asked for; fails after ten seconds."""
+    watcher: Watcher = actor.watchers.add("", with_view=False)
+    try:
+        async with asyncio.timeout(10):
+            while not is_there(actor.table):
+                await watcher.next(FOR_EVER_MS, VirtualClock())
+    finally:
+        actor.watchers.remove(watcher)
+
+
+def turn_of(actor: TableActor) -> Turn:
+    assert actor.table.round is not None
+    assert actor.table.round.turn is not None
+    return actor.table.round.turn
+
+
+def mover(actor: TableActor) -> str:
+    return actor.table.seats[turn_of(actor).seat].player
+
+
+def plain_move(actor: TableActor) -> c.PlayerMove:
+    """Draw from the stock, or discard what was drawn, for the seat to move."""
+    turn = turn_of(actor)
+    action: c.Action = c.Draw(c.DrawSource.STOCK)
+    if turn.drawn is not None:
+        action = c.Discard(turn.drawn)
+    return c.PlayerMove(mover(actor), turn.number, action)
