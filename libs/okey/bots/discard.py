@@ -1,6 +1,7 @@
 """Which tile a bot gives away: one that keeps the hand as near to a finish as it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 
 from okey.bots.outlook import Outlook
@@ -11,9 +12,17 @@ _NEXT_IN_COLOUR = 3
 _ONE_GAP_AWAY = 2
 _SAME_NUMBER = 3
 _HELD_TWICE = -2
+_SHORTLIST = 4
 
-Ranking = Callable[[Tile, tuple[Tile, ...]], tuple[int, ...]]
-"""Ranks giving a tile away, given the 14 tiles that stay; the lowest is done."""
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """Giving ``tile`` away: the 14 that stay, and how far they are from either form."""
+
+    tile: Tile
+    rest: tuple[Tile, ...]
+    to_normal: int
+    to_cift: int
 
 
 def choose_discard(outlook: Outlook, level: BotLevel, seed: int) -> Tile:
@@ -23,40 +32,56 @@ def choose_discard(outlook: Outlook, level: BotLevel, seed: int) -> Tile:
     Among equals EASY takes any, NORMAL the tile with the fewest useful neighbours, STRONG the one
     whose loss leaves the most unseen tiles that help. What is left is decided by the seed.
     """
-    rank = _ranking(outlook, level)
-
-    def order(tile: Tile) -> tuple[int, ...]:
-        return (*rank(tile, without(outlook.rack, (tile,))), _lot(seed, tile))
-
-    nearest = _nearest(outlook, level)
-    return nearest[0] if len(nearest) == 1 else min(nearest, key=order)
-
-
-def _nearest(outlook: Outlook, level: BotLevel) -> Sequence[Tile]:
-    """The tiles without which the rest is nearest to a finish, in the order of their values."""
-    candidates = sorted(set(outlook.rack) - {outlook.okey}) or [outlook.okey]
-    sees_pairs = level is not BotLevel.EASY or outlook.has_announced
-    measure = outlook.to_finish if sees_pairs else outlook.to_normal
-    distances = {tile: measure(without(outlook.rack, (tile,))) for tile in candidates}
-    least = min(distances.values())
-    return [tile for tile, distance in distances.items() if distance == least]
-
-
-def _ranking(outlook: Outlook, level: BotLevel) -> Ranking:
-    if level is BotLevel.EASY:
-        return lambda tile, rest: ()
+    options = _nearest(_options(outlook), outlook, level)
     if level is BotLevel.STRONG:
-        return lambda tile, rest: (
-            -outlook.improving_copies(rest),
-            neighbours(tile, rest, outlook.okey),
-        )
+        # Counting what helps is slow, so only for the tiles that look most useless.
+        options = sorted(options, key=lambda option: _usefulness(option, outlook))[:_SHORTLIST]
+    if len(options) == 1:
+        return options[0].tile
+    return min(
+        options, key=lambda option: (*_rank(option, outlook, level), _lot(seed, option))
+    ).tile
+
+
+def _options(outlook: Outlook) -> list[_Option]:
+    candidates = sorted(set(outlook.rack) - {outlook.okey}) or [outlook.okey]
+    options = []
+    for tile in candidates:
+        rest = without(outlook.rack, (tile,))
+        options.append(_Option(tile, rest, outlook.to_normal(rest), outlook.to_cift(rest)))
+    return options
+
+
+def _nearest(options: list[_Option], outlook: Outlook, level: BotLevel) -> list[_Option]:
+    """The options that leave the hand nearest to a finish; an EASY bot sees pairs only if bound."""
+
+    def distance(option: _Option) -> int:
+        if outlook.has_announced:
+            return option.to_cift
+        if level is BotLevel.EASY:
+            return option.to_normal
+        return min(option.to_normal, option.to_cift)
+
+    least = min(map(distance, options))
+    return [option for option in options if distance(option) == least]
+
+
+def _rank(option: _Option, outlook: Outlook, level: BotLevel) -> tuple[int, ...]:
+    """Ranks options that leave the hand equally near; the lowest is done."""
+    if level is BotLevel.EASY:
+        return ()
+    if level is BotLevel.STRONG:
+        return (-outlook.improving_copies(option.rest), _usefulness(option, outlook))
     if outlook.has_announced:
-        return lambda tile, rest: (outlook.unseen[tile],)
-    return lambda tile, rest: (
-        outlook.to_normal(rest),
-        outlook.to_cift(rest),
-        neighbours(tile, rest, outlook.okey),
-    )
+        return (_usefulness(option, outlook),)
+    return (option.to_normal, option.to_cift, _usefulness(option, outlook))
+
+
+def _usefulness(option: _Option, outlook: Outlook) -> int:
+    """What the tile could still become: a pair while çift is announced, else part of a meld."""
+    if outlook.has_announced:
+        return outlook.unseen[option.tile]
+    return neighbours(option.tile, option.rest, outlook.okey)
 
 
 def neighbours(tile: Tile, rest: Sequence[Tile], okey: Tile) -> int:
@@ -83,6 +108,6 @@ def _help(face: Tile, other: Tile) -> int:
     return {1: _NEXT_IN_COLOUR, 2: _ONE_GAP_AWAY}.get(apart, 0)
 
 
-def _lot(seed: int, tile: Tile) -> int:
-    """A number that orders equal tiles, different from seed to seed."""
-    return int.from_bytes(blake2b(f"{seed}:{int(tile)}".encode(), digest_size=8).digest())
+def _lot(seed: int, option: _Option) -> int:
+    """A number that orders equal options, different from seed to seed."""
+    return int.from_bytes(blake2b(f"{seed}:{int(option.tile)}".encode(), digest_size=8).digest())
