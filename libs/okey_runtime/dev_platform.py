@@ -27,11 +27,12 @@ class PlatformNotRunning(Exception):
 
 
 class RunningProcess(BaseModel, frozen=True):
-    """One child: its process id, ``host:port`` of what it serves, and of its metrics ("" for
-    none).
+    """One child: its process id, whether it takes work, ``host:port`` of what it serves, and of its
+    metrics ("" for none).
     """
 
     pid: int
+    is_ready: bool
     address: str
     metrics_address: str = ""
 
@@ -43,7 +44,6 @@ class DevPlatform(BaseModel, frozen=True):
 
     pid: int
     key_file: Path
-    is_ready: bool
     processes: Mapping[str, RunningProcess]
 
     def save(self, data_dir: Path) -> None:
@@ -72,6 +72,11 @@ class DevPlatform(BaseModel, frozen=True):
                 f"'make run', or name its folder with --data-dir or {DATA_DIR_VARIABLE}"
             ) from error
         return found
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every child takes work."""
+        return all(process.is_ready for process in self.processes.values())
 
     def address(self, name: str) -> str:
         """``host:port`` of the child of that name."""

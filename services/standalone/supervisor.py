@@ -34,7 +34,7 @@ class Supervisor:
         self._key_file = key_file
         self._clock = clock
         self._say = say
-        self._is_ready = False
+        self._ready: set[str] = set()
         self._keepers: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -46,9 +46,7 @@ class Supervisor:
         for child in self.children:
             await child.start()
         self._save()
-        await asyncio.gather(*(child.become_ready(READY_TIMEOUT_S) for child in self.children))
-        self._is_ready = True
-        self._save()
+        await asyncio.gather(*(self._become_ready(child) for child in self.children))
         self._keepers = [asyncio.create_task(self._keep(child)) for child in self.children]
 
     async def stop(self) -> None:
@@ -69,6 +67,7 @@ class Supervisor:
         while True:
             started_ms = self._clock.monotonic_ms()
             status = await child.wait()
+            self._ready.discard(child.plan.name)
             if self._clock.monotonic_ms() - started_ms > _STABLE_MS:
                 backoff_ms = BACKOFF_FIRST_MS
             self._say(f"{child.plan.name} {told(status)}; it starts again in {backoff_ms} ms")
@@ -77,24 +76,26 @@ class Supervisor:
             await child.start()
             self._save()
             try:
-                await child.become_ready(READY_TIMEOUT_S)
+                await self._become_ready(child)
             except (ChildEnded, ChildNotReady) as error:
                 self._say(str(error))
             else:
                 self._say(f"{child.plan.name} is back")
 
+    async def _become_ready(self, child: Child) -> None:
+        await child.become_ready(READY_TIMEOUT_S)
+        self._ready.add(child.plan.name)
+        self._save()
+
     def _save(self) -> None:
         processes = {
             child.plan.name: RunningProcess(
                 pid=child.pid,
+                is_ready=child.plan.name in self._ready,
                 address=child.plan.ports.address,
                 metrics_address="" if child.plan.is_valkey else child.plan.ports.metrics_address,
             )
             for child in self.children
         }
-        DevPlatform(
-            pid=os.getpid(),
-            key_file=self._key_file,
-            is_ready=self._is_ready,
-            processes=processes,
-        ).save(self._data_dir)
+        platform = DevPlatform(pid=os.getpid(), key_file=self._key_file, processes=processes)
+        platform.save(self._data_dir)

@@ -4,13 +4,13 @@ import asyncio
 import os
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from joserfc.jwk import OKPKey
-from okey_client import OkeyClient
+from okey_client import OkeyClient, RetryPolicy
 from okey_runtime.auth import Role, load_signing_key
 from okey_runtime.dev_platform import DevPlatform, PlatformNotRunning
 from okey_runtime.service_token import fixed_token
@@ -20,6 +20,8 @@ from services.okeyctl.reach import TTL_MS, Reach, dev_token
 _START_TIMEOUT_S: Final = 60.0
 _STOP_TIMEOUT_S: Final = 60.0
 _LOOK_EVERY_S: Final = 0.05
+# A service that has died is back within a few seconds; nobody need notice.
+_PATIENT: Final = RetryPolicy(tries=30, last_pause_ms=1_000)
 
 
 class PlatformDidNotStart(Exception):
@@ -68,14 +70,24 @@ class StartedPlatform:
                 stderr=output,
             )
         try:
-            async with asyncio.timeout(_START_TIMEOUT_S):
-                while not self._is_ready():
-                    if self._process.returncode is not None:
-                        raise PlatformDidNotStart(self.output())
-                    await asyncio.sleep(_LOOK_EVERY_S)
+            await self.until(lambda state: state.is_ready)
         except TimeoutError as error:
             await self.stop()
             raise PlatformDidNotStart(self.output()) from error
+
+    async def until(self, is_so: Callable[[DevPlatform], bool]) -> None:
+        """Return once the state file says so.
+
+        Raises:
+            PlatformDidNotStart: standalone has ended instead.
+            TimeoutError: neither happened in a minute.
+        """
+        assert self._process is not None, "started before it is waited for"
+        async with asyncio.timeout(_START_TIMEOUT_S):
+            while not self._is(is_so):
+                if self._process.returncode is not None:
+                    raise PlatformDidNotStart(self.output())
+                await asyncio.sleep(_LOOK_EVERY_S)
 
     async def stop(self) -> int:
         """Stop it in peace; its exit status."""
@@ -124,6 +136,7 @@ class StartedPlatform:
             engine_address=state.address("engine"),
             wallet_address=state.address("wallet"),
             rating_address=state.address("rating"),
+            policy=_PATIENT,
         )
 
     def operator(self, service: str) -> Reach:
@@ -131,9 +144,9 @@ class StartedPlatform:
         token = fixed_token(self.token("operator", [Role.OPERATOR]))
         return Reach(self.state.address(service), token)
 
-    def _is_ready(self) -> bool:
+    def _is(self, is_so: Callable[[DevPlatform], bool]) -> bool:
         try:
-            return self.state.is_ready
+            return is_so(self.state)
         except PlatformNotRunning:
             return False
 
