@@ -1,0 +1,85 @@
+"""Tokens for the dev overlay, printed for ``kubectl apply -f -``: who may be trusted, and who each
+service is.
+
+    python -m deploy.overlays.dev.tokens | kubectl apply -f -
+    python -m deploy.overlays.dev.tokens --player ali
+
+They are signed with this user's development key, which stays on this machine. Nothing of this is
+for an environment that matters: there an identity provider signs, and secrets come from a store.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from joserfc.jwk import OKPKey
+from okey_runtime.auth import Role, mint
+from okey_runtime.clock import Clock, SystemClock
+from okey_runtime.dev_platform import make_dev_key
+
+ISSUER: Final = "okey-dev-cluster"
+"""The overlay's OKEY_TOKEN_ISSUER; production refuses standalone's issuer, not this one."""
+
+NAMESPACE: Final = "okey-dev"
+CALLERS: Final = (Role.ENGINE, Role.LOBBY)
+"""The services that call others, and so need a token of their own."""
+
+_DAY_MS: Final = 86_400_000
+_SERVICE_TTL_DAYS: Final = 30
+
+
+def secrets(key: OKPKey, clock: Clock) -> dict[str, Mapping[str, str]]:
+    """The contents of each Secret by its name: the JWKS, and a token (30 days) for each caller."""
+    made: dict[str, Mapping[str, str]] = {
+        "okey-jwks": {"jwks.json": json.dumps({"keys": [key.as_dict(private=False)]})}
+    }
+    for role in CALLERS:
+        token = _token(key, clock, f"{role}-service", role, _SERVICE_TTL_DAYS)
+        made[f"{role}-service-token"] = {"token": token}
+    return made
+
+
+def manifest(contents: Mapping[str, Mapping[str, str]]) -> str:
+    """The Secrets as one JSON list that kubectl applies."""
+    items = [
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "type": "Opaque",
+            "stringData": data,
+        }
+        for name, data in contents.items()
+    ]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the Secrets, or with ``--player`` one player's token (a day)."""
+    parser = argparse.ArgumentParser(description="Tokens for the dev overlay.")
+    parser.add_argument("--player", metavar="ID", help="print a token for this player instead")
+    player: str | None = parser.parse_args(arguments).player
+    key, clock = make_dev_key(), SystemClock()
+    if player is None:
+        text = manifest(secrets(key, clock))
+    else:
+        text = _token(key, clock, player, Role.PLAYER, 1)
+    sys.stdout.write(text + "\n")
+
+
+def _token(key: OKPKey, clock: Clock, subject: str, role: Role, days: int) -> str:
+    return mint(
+        key,
+        subject=subject,
+        roles=[role],
+        now_ms=clock.now_ms(),
+        ttl_ms=days * _DAY_MS,
+        name=subject if role is Role.PLAYER else "",
+        issuer=ISSUER,
+    )
+
+
+if __name__ == "__main__":
+    main()
