@@ -10,7 +10,7 @@ from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.config import TableConfig
-from okey.table.reasons import OutcomeKind
+from okey.table.reasons import ForfeitReason, OutcomeKind
 from okey.table.state import TableState
 from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.logging import get_logger
@@ -19,6 +19,10 @@ from services.engine.record import Row
 from services.engine.relay import Answer, Uncertain, is_definite
 
 _TIMEOUT_S: Final = 5.0
+_CAUSES: Final = {
+    ForfeitReason.GAVE_UP: wallet_pb2.ForfeitCause.FORFEIT_CAUSE_GAVE_UP,
+    ForfeitReason.ABANDONED: wallet_pb2.ForfeitCause.FORFEIT_CAUSE_ABANDONED,
+}
 _log = get_logger(__name__)
 
 
@@ -92,11 +96,9 @@ def _call(event: e.Event, config: TableConfig, key: str) -> Message | None:
                 seats=[_staked(hold_id) for hold_id in hold_ids],
             )
         case e.SeatForfeited(match_id, seat):
-            if event.is_penalised:
-                return wallet_pb2.ForfeitSeatRequest(
-                    idempotency_key=key, match_id=match_id, seat=seat
-                )
-            return None
+            return wallet_pb2.ForfeitSeatRequest(
+                idempotency_key=key, match_id=match_id, seat=seat, cause=_CAUSES[event.reason]
+            )
         case e.MatchEnded(match_id):
             return wallet_pb2.SettleMatchRequest(
                 idempotency_key=key, match_id=match_id, outcome=_outcome(event)
