@@ -18,8 +18,11 @@ _MOVES: Final = frozenset({LegalAction.DRAW_STOCK, LegalAction.DRAW_DISCARD, Leg
 
 _TOO_LATE: Final = frozenset(
     {"TURN_OVER", "TURN_EXPIRED", "NOT_YOUR_TURN", "STAND_IN_PLAYS", "NOT_SEATED", "TABLE_CLOSED"}
+    | {"ALREADY_DRAWN", "MUST_DRAW_FIRST", "CIFT_NOT_OPEN", "GOSTERGE_NOT_OPEN"}
 )
-"""The clock, or whoever else acted, was faster; the next view tells what is due then."""
+"""The clock, or whoever else acted, was faster; or the view was one that a resumed stream sent
+after a newer one had been looked up. The next view tells what is due then.
+"""
 
 
 def action_due(view: table_pb2.TableView, level: BotLevel, seed: int) -> Action | None:
