@@ -1,7 +1,7 @@
 """An engine without its gRPC door: tables on a real journal, a virtual clock, scripted services."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from pathlib import Path
@@ -11,12 +11,13 @@ from okey.table import commands as c
 from okey.table.config import TableConfig
 from okey.table.state import Phase, TableState, Turn, running_timers
 from okey_runtime.clock import VirtualClock
-from okey_runtime.database import Database
+from okey_runtime.database import Database, DatabaseAway
 from okey_runtime.migrations import migrate
 
 from services.engine.actor import TableActor
 from services.engine.ai import AiSeats
 from services.engine.app import MIGRATIONS
+from services.engine.appending import Append, Verdict
 from services.engine.errors import TableReloading
 from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal
@@ -30,6 +31,21 @@ from tests.unit.engine.doubles import BotDouble, rating_double, served, wallet_d
 
 FOR_EVER_MS = 1 << 60
 TABLE_ID = "t" * 26
+
+
+class LosableJournal(Journal):
+    """The journal; ``losses`` says of the next commits whether they are lost before or after."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.losses: list[str] = []
+
+    async def append(self, batch: Sequence[Append]) -> list[Verdict]:
+        loss = self.losses.pop(0) if self.losses else ""
+        verdicts = [] if loss == "before" else await super().append(batch)
+        if loss:
+            raise DatabaseAway("lost, as the test says")
+        return verdicts
 
 
 class World:
@@ -53,7 +69,7 @@ class World:
 
     async def boot(self) -> None:
         self.database = Database(self.url)
-        self.journal = Journal(self.database)
+        self.journal = LosableJournal(self.database)
         self.steady = SteadyClock(self.clock)
         commit = GroupCommit(self.journal, self.steady)
         self.tables = Tables(

@@ -1,0 +1,102 @@
+"""The database or the wallet away: callers are told, clocks stand still, then all goes on."""
+
+from pathlib import Path
+
+import pytest
+from okey.api.engine.v1 import engine_pb2
+from okey.table import commands as c
+from okey.table.state import SeatStatus
+from okey_runtime.clock import VirtualClock
+from okey_runtime.database import DatabaseAway
+from okey_runtime.errors import RpcFailure
+
+from services.engine.actor import TableActor
+from services.engine.player_commands import PlayerCommands
+from tests.unit.engine.doubles import AWAY, declined
+from tests.unit.engine.world import FOR_EVER_MS, mover, plain_move, turn_of, until, world_in
+
+STATUS = engine_pb2.HoldStatus
+
+
+async def test_a_row_lost_before_it_was_written_can_be_sent_again(tmp_path: Path) -> None:
+    """UNAVAILABLE: nothing was written; the same request counts the second time."""
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        player, move = mover(actor), plain_move(actor)
+        asked = world.request(player, "move")
+        world.journal.losses = ["before"]
+        with pytest.raises(DatabaseAway):
+            await actor.submit(move, asked)
+        again = await world.reloaded(actor)
+        accepted = await again.submit(move, asked)
+        assert accepted.seq == actor.seq + 2, "the take-over, then the move"
+
+
+async def test_a_row_lost_after_it_was_written_counts_once(tmp_path: Path) -> None:
+    """Unknown at the commit: the row is there, and the same request gets its answer."""
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        player, move = mover(actor), plain_move(actor)
+        asked = world.request(player, "move")
+        world.journal.losses = ["after"]
+        with pytest.raises(DatabaseAway):
+            await actor.submit(move, asked)
+        again = await world.reloaded(actor)
+        assert (await again.submit(move, asked)).seq == actor.seq + 1
+        rows = await world.journal.rows(actor.table_id)
+        assert sum(row.request == asked for row in rows) == 1
+
+
+async def test_a_clock_that_rang_into_an_outage_is_armed_again(tmp_path: Path) -> None:
+    """The database is back: nobody lost time by it, and the table does not hang."""
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        number = turn_of(actor).number
+        world.journal.losses = ["before"]
+        world.clock.advance_ms(turn_of(actor).deadline_ms - world.steady.now_ms())
+        await until_lost(actor)
+        again = await world.reloaded(actor)
+        assert turn_of(again).number == number
+        grace_ms = again.table.config.rules.takeover_grace_ms
+        assert turn_of(again).deadline_ms == world.steady.now_ms() + grace_ms
+        await world.ring(again, c.TimerKind.TURN)
+        assert turn_of(again).number == number + 1
+
+
+async def until_lost(actor: TableActor) -> None:
+    watcher = actor.watchers.add("", with_view=False)
+    ended = await watcher.next(FOR_EVER_MS, VirtualClock())
+    assert ended == engine_pb2.STREAM_END_REASON_TABLE_RELOADED
+
+
+async def test_a_stake_whose_verdict_is_late_is_requested(tmp_path: Path) -> None:
+    """The wallet is away: the caller is told so after a bounded wait, and has its seat."""
+    async with world_in(tmp_path) as world:
+        actor = await world.open()
+        await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
+        world.wallet.script.always = AWAY
+        commands = PlayerCommands(hold_wait_ms=1)
+        asked = engine_pb2.TakeSeatRequest(table_id=actor.table_id, request_id="request-z")
+        answer = await commands.take_seat(actor, "bert", asked)
+        assert (answer.seat, answer.hold_status) == (1, STATUS.HOLD_STATUS_REQUESTED)
+        world.wallet.script.always = None
+        await until(actor, lambda state: state.seats[1].status is SeatStatus.PAID)
+        answer = await commands.take_seat(actor, "bert", asked)
+        assert answer.hold_status == STATUS.HOLD_STATUS_HELD
+
+
+async def test_a_declined_stake_is_the_callers_error_each_time_it_asks(tmp_path: Path) -> None:
+    """M1: the wallet's reason, also when the same request comes again."""
+    async with world_in(tmp_path) as world:
+        actor = await world.open()
+        await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
+        world.wallet.script.plan = [declined("INSUFFICIENT_FUNDS")]
+        commands = PlayerCommands(hold_wait_ms=5_000)
+        asked = engine_pb2.TakeSeatRequest(table_id=actor.table_id, request_id="request-z")
+        for _ in range(2):
+            with pytest.raises(RpcFailure) as refusal:
+                await commands.take_seat(actor, "bert", asked)
+            assert refusal.value.reason == "INSUFFICIENT_FUNDS"
+        asked.request_id = "another-request"
+        answer = await commands.take_seat(actor, "bert", asked)
+        assert answer.hold_status == STATUS.HOLD_STATUS_HELD
