@@ -1,0 +1,149 @@
+"""Every RPC of every proto has a rule in its service's access table; docs/api.md tells the same.
+
+What is compared: the RPCs that the protos declare, the rules that a running service would enforce,
+the roles that the protos' comments name, and the table of roles in docs/api.md.
+"""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import okey.api
+import pytest
+from google.protobuf.descriptor import ServiceDescriptor
+from okey_runtime.access import PUBLIC, AccessTable, Public
+from okey_runtime.config import ServiceSettings
+from okey_runtime.identity import Role
+from okey_runtime.server import App
+
+from services.bots.app import BotsApp
+from services.engine.app import EngineApp
+from services.engine.settings import EngineSettings
+from services.lobby.app import LobbyApp
+from services.lobby.settings import LobbySettings
+from services.rating.app import RatingApp
+from services.wallet.app import WalletApp, WalletSettings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Settings without values: an app that is only asked what it serves reads none.
+APPS: dict[str, App] = {
+    "lobby": LobbyApp(LobbySettings.model_construct()),
+    "engine": EngineApp(EngineSettings.model_construct()),
+    "wallet": WalletApp(WalletSettings.model_construct()),
+    "rating": RatingApp(ServiceSettings.model_construct()),
+    "bots": BotsApp(ServiceSettings.model_construct()),
+}
+
+HEAD = re.compile(r"^\| RPC ((?:\| [a-z]+ )+)\|$", re.MULTILINE)
+ROW = re.compile(r"^\| `(\w+Service)\.(\w+)` \|((?:[ ●]+\|)+)$", re.MULTILINE)
+RPC_IN_PROTO = re.compile(r"((?:\n  // .*)+)\n  rpc (\w+)\(")
+ROLES_IN_COMMENT = re.compile(r"\bRoles: ([a-z, ]+)\.")
+
+
+def proto_services() -> Iterator[ServiceDescriptor]:
+    """Every service that our protos declare."""
+    for found in pkgutil.walk_packages(okey.api.__path__, "okey.api."):
+        if found.name.endswith("_pb2"):
+            file = importlib.import_module(found.name).DESCRIPTOR
+            yield from file.services_by_name.values()
+
+
+def methods_of(service: ServiceDescriptor) -> set[str]:
+    return {f"/{service.full_name}/{method.name}" for method in service.methods}
+
+
+def differences(access: AccessTable, declared: set[str]) -> list[str]:
+    """RPCs without a rule, rules without an RPC, and rules that let nobody or everybody in."""
+    rules = access.rules()
+    open_or_shut = [method for method, rule in rules.items() if rule is PUBLIC or not rule]
+    return sorted([*(rules.keys() ^ declared), *open_or_shut])
+
+
+def roles_in_code() -> dict[str, frozenset[Role]]:
+    """`Service.Method` -> its roles."""
+    found: dict[str, frozenset[Role]] = {}
+    for app in APPS.values():
+        for method, rule in app.access.rules().items():
+            assert not isinstance(rule, Public), f"{method} is open to everybody"
+            service, _, name = method.rpartition("/")
+            found[f"{service.rpartition('.')[2]}.{name}"] = rule
+    return found
+
+
+def roles_in_page(page: str) -> dict[str, frozenset[Role]]:
+    """`Service.Method` -> its roles, from the table of docs/api.md."""
+    [head] = HEAD.findall(page)
+    columns = [Role(name) for name in re.findall(r"[a-z]+", head)]
+    found = {}
+    for service, method, cells in ROW.findall(page):
+        marks = [cell.strip() for cell in cells.split("|")[:-1]]
+        assert len(marks) == len(columns), f"{service}.{method} has {len(marks)} cells"
+        name = f"{service}.{method}"
+        assert name not in found, f"{name} has two rows"
+        found[name] = frozenset(
+            role for role, mark in zip(columns, marks, strict=True) if mark == "●"
+        )
+    return found
+
+
+def roles_in_protos() -> dict[str, frozenset[Role]]:
+    """`Service.Method` -> its roles, for the RPCs whose comment says "Roles: ..."."""
+    found = {}
+    for path in sorted((ROOT / "protos/okey").rglob("*.proto")):
+        for block in re.split(r"^service ", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
+            service = block.partition(" ")[0]
+            for comment, method in RPC_IN_PROTO.findall(block):
+                said = ROLES_IN_COMMENT.search(re.sub(r"\n  //", "", comment))
+                if said:
+                    found[f"{service}.{method}"] = frozenset(map(Role, said[1].split(", ")))
+    return found
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_access_table_lists_exactly_the_rpcs_that_the_service_serves(name: str) -> None:
+    app = APPS[name]
+    served = [each for each in proto_services() if each.full_name in app.services]
+    assert len(served) == len(app.services), "a name that no proto declares"
+    assert differences(app.access, set().union(*map(methods_of, served))) == []
+
+
+def test_every_service_of_the_protos_is_served_once() -> None:
+    declared = sorted(service.full_name for service in proto_services())
+    assert sorted(name for app in APPS.values() for name in app.services) == declared
+    assert len(declared) >= 7
+
+
+def test_the_roles_in_the_guide_are_those_in_the_code() -> None:
+    page = roles_in_page((ROOT / "docs/api.md").read_text("utf-8"))
+    assert page == roles_in_code()
+
+
+def test_the_roles_in_the_protos_are_those_in_the_code() -> None:
+    said, in_code = roles_in_protos(), roles_in_code()
+    assert len(said) > 20, "the comments are not read"
+    assert said == {method: in_code.get(method) for method in said}
+
+
+TABLE = AccessTable.of("a.BService", {"C": {Role.PLAYER}, "D": {Role.PLAYER}})
+
+
+def test_a_missing_and_an_invented_rpc_are_found() -> None:
+    declared = {"/a.BService/C", "/a.BService/E"}
+    assert differences(TABLE, declared) == ["/a.BService/D", "/a.BService/E"]
+
+
+def test_a_rule_for_everybody_or_nobody_is_found() -> None:
+    table = AccessTable.of("a.BService", {"C": PUBLIC, "D": set(), "E": {Role.PLAYER}})
+    assert differences(table, set(table.rules())) == ["/a.BService/C", "/a.BService/D"]
+
+
+def test_the_guides_table_is_read() -> None:
+    rows = ["| RPC | player | lobby |", "|---|---|---|", "| `BService.C` | ● | |"]
+    page = "\n".join([*rows, "| `BService.D` | ● | ● |", ""])
+    assert roles_in_page(page) == {
+        "BService.C": {Role.PLAYER},
+        "BService.D": {Role.PLAYER, Role.LOBBY},
+    }
