@@ -48,6 +48,7 @@ async def autoplay(
     ``on_change`` sees everything that happens. A seat that a stand-in minds is left to it.
     """
     mirror = table.follow()
+    acted_on = 0
     async for change in mirror:
         if on_change is not None:
             on_change(change)
@@ -56,8 +57,9 @@ async def autoplay(
         if table_pb2.LEGAL_ACTION_RETURN_TO_SEAT in change.view.legal_actions:
             continue
         action = action_due(change.view, level, seed)
-        if action is None:
-            continue
+        if action is None or change.view.seq <= acted_on:
+            continue  # one view stands for several rows where some were missed
+        acted_on = change.view.seq
         try:
             await table.act(change.view.round.turn.number, action)
         except RpcFailure as failure:

@@ -19,7 +19,7 @@ Response = TypeVar("Response", covariant=True)
 _REPEATABLE_CODES: Final = frozenset(
     {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
 )
-_REPEATABLE_REASONS: Final = frozenset({"TABLE_BUSY"})
+_REPEATABLE_REASONS: Final = frozenset({"TABLE_BUSY", "ENGINE_BUSY"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,10 +147,9 @@ class TableMirror:
         if update.seq <= self._seq:
             return None
         self._seq = update.seq
-        if update.HasField("view"):
-            self._view = update.view
-        elif self._view is None or self._view.seq < update.seq:
-            self._view = await self._get_view()
+        if self._view is None or self._view.seq < update.seq:
+            # Rows that are sent again after a break come without views, the newest apart.
+            self._view = update.view if update.HasField("view") else await self._get_view()
         return Change(update.seq, tuple(update.events), self._view)
 
     def _ended(self, end: engine_pb2.StreamEnd) -> None:

@@ -50,10 +50,11 @@ _NOT_THE_PLAYERS_FAULT: Final = frozenset(
         "TABLE_NOT_FOUND",
         "TABLE_CLOSED",
         "TABLE_BUSY",
+        "ENGINE_BUSY",
         "MAINTENANCE",
     }
 )
-"""Refusals that are about the table: the ticket goes back to its place."""
+"""Refusals that are about the table or the engine: the ticket goes back to its place."""
 
 
 class Matchmaker:

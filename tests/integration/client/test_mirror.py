@@ -217,6 +217,18 @@ async def test_missed_rows_come_with_a_view_that_is_asked_for(world: World) -> N
     assert [change.view.seq for change in changes] == [1, 3, 3]
 
 
+async def test_a_view_never_gets_older(world: World) -> None:
+    """A row that was under way when a newer view was asked for does not replace that view."""
+    world.home.seq = 4
+    world.home.scripts = [
+        [snapshot(1), Away("away")],
+        [update(2, has_view=False), update(3), update(4), update(5), CLOSED],
+    ]
+    changes = await world.changes()
+    assert seqs(changes) == [1, 2, 3, 4, 5]
+    assert [change.view.seq for change in changes] == [1, 4, 4, 4, 5]
+
+
 @pytest.mark.parametrize("reason", [End.STREAM_END_REASON_MOVED, End.STREAM_END_REASON_NOT_OWNER])
 async def test_follows_the_table_to_another_engine(world: World, reason: End.ValueType) -> None:
     world.home.scripts = [[snapshot(1), end(reason, world.other_address)]]

@@ -69,8 +69,9 @@ async def test_the_same_request_is_sent_again_until_somebody_answers() -> None:
     assert method.timeouts_s == [5.0] * 3
 
 
-async def test_a_busy_table_is_asked_again() -> None:
-    busy = error(grpc.StatusCode.RESOURCE_EXHAUSTED, "TABLE_BUSY")
+@pytest.mark.parametrize("reason", ["TABLE_BUSY", "ENGINE_BUSY"])
+async def test_who_is_busy_is_asked_again(reason: str) -> None:
+    busy = error(grpc.StatusCode.RESOURCE_EXHAUSTED, reason)
     assert await Calls(JumpingClock(), POLICY).unary(Method(busy, "done"), "request") == "done"
 
 

@@ -6,8 +6,8 @@ The lobby: making, finding, joining and leaving tables, and quick match.
 Every caller is a player; who calls is told by the token, never by a field. The truth about seats is the engine's:
 the lobby asks it for each change, and its table list is a copy of the engine's that is at most a second old.
 Errors are `google.rpc.Status` with `ErrorInfo.reason`; a refusal by the engine or the wallet passes through with
-its reason. Without its Redis the lobby answers UNAVAILABLE to ListTables and to the ticket calls; making, joining
-and leaving tables goes on.
+its reason. Without its Redis the lobby answers UNAVAILABLE to ListTables (TABLE_LIST_UNAVAILABLE) and to the
+ticket calls (QUICK_MATCH_UNAVAILABLE); making, joining and leaving tables goes on.
 """
 
 from collections import abc as _abc

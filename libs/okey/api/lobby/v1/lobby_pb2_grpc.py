@@ -132,6 +132,7 @@ class LobbyServiceServicer:
 
     def WatchTicket(self, request, context):
         """The caller's newest ticket now and at each change, until it is over; the open stream keeps a waiting one alive.
+        Reasons: TICKET_NOT_FOUND, and to be watched again: LOBBY_STOPPING, TOKEN_EXPIRED (with a new token).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

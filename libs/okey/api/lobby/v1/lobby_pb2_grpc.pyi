@@ -6,8 +6,8 @@ The lobby: making, finding, joining and leaving tables, and quick match.
 Every caller is a player; who calls is told by the token, never by a field. The truth about seats is the engine's:
 the lobby asks it for each change, and its table list is a copy of the engine's that is at most a second old.
 Errors are `google.rpc.Status` with `ErrorInfo.reason`; a refusal by the engine or the wallet passes through with
-its reason. Without its Redis the lobby answers UNAVAILABLE to ListTables and to the ticket calls; making, joining
-and leaving tables goes on.
+its reason. Without its Redis the lobby answers UNAVAILABLE to ListTables (TABLE_LIST_UNAVAILABLE) and to the
+ticket calls (QUICK_MATCH_UNAVAILABLE); making, joining and leaving tables goes on.
 """
 
 from collections import abc as _abc
@@ -48,7 +48,9 @@ class LobbyServiceStub:
     GetTicket: _aio.UnaryUnaryMultiCallable[_lobby_pb2.GetTicketRequest, _lobby_pb2.GetTicketResponse]
     """The caller's newest ticket; asking keeps a waiting one alive. Reasons: TICKET_NOT_FOUND."""
     WatchTicket: _aio.UnaryStreamMultiCallable[_lobby_pb2.WatchTicketRequest, _lobby_pb2.WatchTicketResponse]
-    """The caller's newest ticket now and at each change, until it is over; the open stream keeps a waiting one alive."""
+    """The caller's newest ticket now and at each change, until it is over; the open stream keeps a waiting one alive.
+    Reasons: TICKET_NOT_FOUND, and to be watched again: LOBBY_STOPPING, TOKEN_EXPIRED (with a new token).
+    """
     CancelTicket: _aio.UnaryUnaryMultiCallable[_lobby_pb2.CancelTicketRequest, _lobby_pb2.CancelTicketResponse]
     """Takes a waiting ticket back. A ticket that is being seated cannot be taken back (TICKET_BEING_SEATED): leave the
     table instead. Cancelling one that is over, or none, is fine.
@@ -123,7 +125,9 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _lobby_pb2.WatchTicketRequest,
         context: _aio.ServicerContext[_lobby_pb2.WatchTicketRequest, _abc.AsyncIterator[_lobby_pb2.WatchTicketResponse]],
     ) -> _abc.AsyncIterator[_lobby_pb2.WatchTicketResponse]:
-        """The caller's newest ticket now and at each change, until it is over; the open stream keeps a waiting one alive."""
+        """The caller's newest ticket now and at each change, until it is over; the open stream keeps a waiting one alive.
+        Reasons: TICKET_NOT_FOUND, and to be watched again: LOBBY_STOPPING, TOKEN_EXPIRED (with a new token).
+        """
 
     @_abc_1.abstractmethod
     def CancelTicket(
