@@ -113,6 +113,7 @@ class FakeEngine:
         self.accepted: dict[tuple[str, str], int] = {}
         self.is_away = False
         self.page_size = 500
+        self.times_listed = 0
 
     def put(self, table_id: str, opened: engine_pb2.OpenTableRequest, **players: int) -> Table:
         """A table that is there before the test begins, with these players on those seats."""
@@ -196,6 +197,7 @@ class FakeEngine:
     ) -> engine_pb2.ListTablesResponse:
         if self.is_away:
             raise Away("away")
+        self.times_listed += 1
         ids = sorted(table_id for table_id in self.tables if table_id > request.page_token)
         page = ids[: self.page_size]
         return engine_pb2.ListTablesResponse(
