@@ -68,7 +68,7 @@ protos-check: setup ## fail if the committed stubs are not what protos/ gives
 bench: setup ## measure (tests/bench)
 	$(BIN)/python -m pytest tests/bench -q -s -m ""
 
-deploy-check: setup ## build every kustomize overlay and validate it
+deploy-check: setup ## build and validate every kustomization, start each service from its manifest
 	$(BIN)/python -m pytest tests/deploy -q -m ""
 
 clean: ## remove everything that was made here, .venv too

@@ -1,6 +1,7 @@
 """Built manifests: raw, as kustomize prints them, and read into what the policies look at."""
 
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,7 +14,7 @@ from pydantic.alias_generators import to_camel
 
 ROOT: Final = Path(__file__).parents[2]
 DEPLOY: Final = ROOT / "deploy"
-KUBECTL: Final = ROOT / ".venv" / "bin" / "kubectl"
+KUBECTL: Final = Path(sys.executable).with_name("kubectl")
 
 Manifest: TypeAlias = dict[str, JsonValue]
 """One object as YAML gives it."""

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests.deploy.code import SERVICES
 from tests.deploy.manifests import DEPLOY, ROOT, Platform, build
 
 DOCKERFILE: Final = DEPLOY / "Dockerfile"
-HADOLINT: Final = ROOT / ".venv" / "bin" / "hadolint"
+HADOLINT: Final = Path(sys.executable).with_name("hadolint")
 
 
 def stages(text: str) -> list[list[str]]:
