@@ -1,11 +1,11 @@
 # Everything a developer does with the repository; `make help` lists it.
 # `run` and `test` need only Python 3.11 and make: they set themselves up first.
 
-PYTHON ?= python3.11
+PYTHON ?= $(firstword $(foreach each,python3.11 python3.12 python3.13 python3,$(shell command -v $(each))))
 BIN := .venv/bin
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-TYPED := libs services tools tests
+TYPED := libs services tools deploy tests
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run demo test test-unit test-services test-all format lint protos protos-check \
@@ -65,8 +65,8 @@ protos: setup ## generate the Python stubs from protos/
 protos-check: setup ## fail if the committed stubs are not what protos/ gives
 	$(BIN)/python tools/protos.py check
 
-bench: setup ## measure (tests/bench)
-	$(BIN)/python -m pytest tests/bench -q -s -m ""
+bench: setup ## measure the core, each figure beside a reference loop
+	$(BIN)/python -m tests.bench
 
 deploy-check: setup ## build and validate every kustomization, start each service from its manifest
 	$(BIN)/python -m pytest tests/deploy -q -m ""

@@ -1,7 +1,8 @@
 """The root of every named error, and the categories that say who has to change what.
 
-A category maps to one gRPC status (see ``okey_runtime.errors``); a named subclass adds the machine-readable
-``reason`` that clients switch on. Messages quote the offending value and say what to do instead.
+A category maps to one gRPC status (see ``okey_runtime.errors``); a named subclass adds the
+machine-readable ``reason`` that clients switch on. Messages quote the offending value and say what
+to do instead.
 """
 
 from typing import ClassVar
