@@ -50,6 +50,11 @@ class Tables:
     async def client(self, player_id: str) -> OkeyClient:
         return await self._clients.enter_async_context(self.platform.client(player_id))
 
+    async def again(self, seated: Seated) -> Seated:
+        """The same player with a new client, after the platform has moved."""
+        client = await self.client(seated.player_id)
+        return Seated(seated.player_id, client, client.table(seated.table.table_id))
+
     async def seat(self, people: int = 2) -> list[Seated]:
         """New players at a new Çanak table, everybody seated."""
         ids = [f"player-{next(_numbers)}" for _ in range(people)]

@@ -10,17 +10,22 @@ from okey_client import OkeyClient, RpcFailure, TableClient, action_due
 
 # The table went on while the move was under way; a newer view is coming.
 _TOO_LATE: Final = frozenset(
-    {"TURN_OVER", "TURN_EXPIRED", "NOT_YOUR_TURN", "STAND_IN_PLAYS", "ALREADY_DRAWN"}
-    | {
+    (
+        "TURN_OVER",
+        "TURN_EXPIRED",
+        "NOT_YOUR_TURN",
+        "STAND_IN_PLAYS",
+        "ALREADY_DRAWN",
         "MUST_DRAW_FIRST",
         "CIFT_NOT_OPEN",
         "GOSTERGE_NOT_OPEN",
         "NOT_SEATED",
         "NO_MATCH_RUNNING",
+        "MATCH_RUNNING",
         "TABLE_CLOSED",
         "NOT_AWAY",
-    }
-    | {"NOT_DECIDING", "MATCH_RUNNING", "NO_ROUND"}
+        "NOT_DECIDING",
+    )
 )
 
 
