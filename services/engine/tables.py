@@ -63,6 +63,7 @@ class Tables:
         self._closed: OrderedDict[str, TableActor] = OrderedDict()
         self._runs: dict[str, asyncio.Task[None]] = {}
         self._loads: dict[str, asyncio.Task[TableActor]] = {}
+        self._reloading: dict[str, int] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._quarantined: set[str] = set()
         self._is_stopping = False
@@ -79,6 +80,7 @@ class Tables:
         """
         table_id = command.config.table_id
         self._refuse_if_stopping()
+        self._refuse_if_reloading(table_id)
         known = self._actors.get(table_id)
         if known is None and await self._journal.registered(table_id) is not None:
             known = await self.get(table_id)
@@ -102,18 +104,17 @@ class Tables:
             NoSuchTable, TableQuarantined, TableReloading, EngineStopping, DatabaseAway.
         """
         self._refuse_if_stopping()
+        self._refuse_if_reloading(table_id)
         actor = self._actors.get(table_id)
-        if actor is not None and actor.is_lost:
-            raise TableReloading(f"table {table_id} is being loaded; send the request again")
-        if actor is not None and actor.state is not None:
+        if actor is not None:
+            if actor.state is None:
+                raise TableReloading(f"table {table_id} is being made; send the request again")
             return actor
         if table_id in self._closed:
             self._closed.move_to_end(table_id)
             return self._closed[table_id]
         if table_id in self._quarantined:
             raise TableQuarantined(f"table {table_id} stands still; operators are told")
-        if table_id in self._loads:
-            raise TableReloading(f"table {table_id} is being loaded; send the request again")
         if await self._journal.registered(table_id) is None:
             raise NoSuchTable(f"there is no table {table_id}")
         return await self._load_once(table_id, self._clock.now_ms())
@@ -174,6 +175,10 @@ class Tables:
     def _refuse_if_stopping(self) -> None:
         if self._is_stopping:
             raise EngineStopping("this engine is stopping; send the request again")
+
+    def _refuse_if_reloading(self, table_id: str) -> None:
+        if table_id in self._reloading:
+            raise TableReloading(f"table {table_id} is being loaded; send the request again")
 
     # Loading --------------------------------------------------------------------------------------
 
@@ -264,28 +269,40 @@ class Tables:
 
     def _lost(self, actor: TableActor) -> None:
         """The journal went another way than the actor: forget what it thinks, load anew."""
-        if not self._is_stopping:
-            self._spawn(self._reload(actor))
+        table_id = actor.table_id
+        if not self._is_stopping and table_id not in self._reloading:
+            # From here on the table's clocks stand still.
+            self._reloading[table_id] = self._clock.now_ms()
+            self._spawn(self._reload(table_id))
 
-    async def _reload(self, actor: TableActor) -> None:
-        last_renewal_ms = self._clock.now_ms()
-        # It ends by itself, once it has answered whoever waits.
-        if (run := self._runs.get(actor.table_id)) is not None:
+    async def _reload(self, table_id: str) -> None:
+        wait_s = _FIRST_WAIT_S
+        try:
+            while not self._is_stopping:
+                await self._drop_lost(table_id)
+                try:
+                    is_there = await self._journal.registered(table_id) is not None
+                    if is_there and table_id not in self._actors:
+                        await self._load_once(table_id, self._reloading[table_id])
+                except TableQuarantined:
+                    return
+                except (Unavailable, Exhausted) as error:
+                    _log.warning("reload_failed", table_id=table_id, error=str(error))
+                    await asyncio.sleep(wait_s)
+                    wait_s = min(2 * wait_s, _LAST_WAIT_S)
+                else:
+                    return
+        finally:
+            del self._reloading[table_id]
+
+    async def _drop_lost(self, table_id: str) -> None:
+        actor = self._actors.get(table_id)
+        if actor is None or not actor.is_lost:
+            return
+        if (run := self._runs.get(table_id)) is not None:
+            # It ends by itself, once it has answered whoever waits.
             await asyncio.wait([run])
         self._let_go(actor, StreamEndReason.STREAM_END_REASON_TABLE_RELOADED)
-        wait_s = _FIRST_WAIT_S
-        while not self._is_stopping:
-            try:
-                if await self._journal.registered(actor.table_id) is not None:
-                    await self._load_once(actor.table_id, last_renewal_ms)
-            except TableQuarantined:
-                return
-            except (Unavailable, Exhausted) as error:
-                _log.warning("reload_failed", table_id=actor.table_id, error=str(error))
-                await asyncio.sleep(wait_s)
-                wait_s = min(2 * wait_s, _LAST_WAIT_S)
-            else:
-                return
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

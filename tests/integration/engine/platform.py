@@ -165,6 +165,7 @@ class Player:
     async def until_phase(self, *phases: table_pb2.Phase.ValueType) -> table_pb2.TableView:
         """Play on plainly until the table is in one of the phases."""
         stub = await self.stub()
+        self.seqs = []
         watch = engine_pb2.WatchTableRequest(table_id=self.table_id, with_view=True)
         async for message in stub.WatchTable(watch):
             if message.WhichOneof("message") == "end":

@@ -263,6 +263,40 @@ async def test_play_carries_commands_up_and_results_and_updates_down(world: Plat
     assert await call.read() is grpc.aio.EOF
 
 
+async def test_a_play_stream_is_for_one_table_and_its_player_only(world: Platform) -> None:
+    """Another table's or another player's command is refused; the stream goes on."""
+    table_id, mover, waiting = await playing(world)
+    stub, view = await world.tables_as(mover), await view_of(world, table_id, mover)
+    call = stub.Play()
+    attach = engine_pb2.PlayRequest(attach=engine_pb2.Attach(table_id=table_id))
+    await call.write(attach)
+    elsewhere = act(world, view)
+    elsewhere.table_id = "z" * 26
+    await call.write(engine_pb2.PlayRequest(act=elsewhere))
+    leave = engine_pb2.LeaveSeatRequest(
+        table_id=table_id, request_id=world.request_id(), player=waiting
+    )
+    await call.write(engine_pb2.PlayRequest(leave_seat=leave))
+    errors: list[int] = []
+    while len(errors) < 2:
+        answer = await call.read()
+        assert isinstance(answer, engine_pb2.PlayResponse)
+        if answer.WhichOneof("message") == "result":
+            errors.append(answer.result.error.code)
+    assert errors == [CODE.INVALID_ARGUMENT.value[0], CODE.PERMISSION_DENIED.value[0]]
+    await call.write(attach)
+    assert await call.code() is CODE.INVALID_ARGUMENT
+
+
+async def test_the_engine_that_has_a_table_can_be_found(world: Platform) -> None:
+    table_id = await world.open_table("anna")
+    stub = await world.tables_as("zoe")
+    found = await stub.LocateTable(engine_pb2.LocateTableRequest(table_id=table_id))
+    assert (found.address, found.engine) == (world.engine_address, "engine")
+    missing = stub.LocateTable(engine_pb2.LocateTableRequest(table_id="z" * 26))
+    assert (await refused(missing)).reason == "TABLE_NOT_FOUND"
+
+
 async def test_play_begins_with_attach(world: Platform) -> None:
     stub = await world.tables_as("anna")
     call = stub.Play()

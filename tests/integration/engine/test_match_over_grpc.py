@@ -33,6 +33,24 @@ async def test_two_people_play_a_canak_match_to_the_nachspiel(tmp_path: Path) ->
         await audit(world)
 
 
+async def test_a_nachspiel_is_played_for_the_grown_kasa(tmp_path: Path) -> None:
+    """Ç2, Ç8, Ç9: both pay again, and the next match's kasa has both shares."""
+    async with platform(tmp_path) as world:
+        table_id = await world.open_table("anna")
+        await world.take_seat(table_id, "bert")
+        players = [Player(world, name, table_id) for name in ("anna", "bert")]
+        await asyncio.gather(*(player.until_phase(NACHSPIEL) for player in players))
+        for player in players:
+            request = engine_pb2.PlayOnRequest(table_id=table_id, request_id=world.request_id())
+            answer = await (await player.stub()).PlayOn(request)
+            assert answer.hold_status == engine_pb2.HoldStatus.HOLD_STATUS_HELD
+        again = [Player(world, name, table_id) for name in ("anna", "bert")]
+        await asyncio.gather(*(player.until_phase(Phase.PHASE_PLAYING) for player in again))
+        views = await asyncio.gather(*(player.until_phase(NACHSPIEL) for player in again))
+        assert [(view.match_no, view.kasa) for view in views] == [(2, 40), (2, 40)]
+        await audit(world)
+
+
 async def test_solo_is_played_by_bots_to_its_end(tmp_path: Path) -> None:
     """O1, W4, M7: the bots' seats play by themselves and the bank pays their stakes."""
     async with platform(tmp_path) as world:

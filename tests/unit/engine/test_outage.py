@@ -32,6 +32,20 @@ async def test_a_row_lost_before_it_was_written_can_be_sent_again(tmp_path: Path
         assert accepted.seq == actor.seq + 2, "the take-over, then the move"
 
 
+async def test_a_database_that_stays_away_is_asked_again_until_it_is_back(tmp_path: Path) -> None:
+    """Loading the table fails too: it is tried again, and no clock or seat is lost."""
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        player, move = mover(actor), plain_move(actor)
+        world.journal.losses = ["before", "before", "after", "before"]
+        with pytest.raises(DatabaseAway):
+            await actor.submit(move, world.request(player))
+        again = await world.reloaded(actor)
+        await again.submit(move, world.request(player))
+        assert world.journal.losses == []
+        await world.ring(again, c.TimerKind.TURN)
+
+
 async def test_a_row_lost_after_it_was_written_counts_once(tmp_path: Path) -> None:
     """Unknown at the commit: the row is there, and the same request gets its answer."""
     async with world_in(tmp_path) as world:

@@ -1,5 +1,6 @@
 """The outbox: each sink is told in order, until its answer is definite, whatever crashes."""
 
+import asyncio
 from pathlib import Path
 
 import grpc
@@ -11,6 +12,7 @@ from okey.api.wallet.v1 import wallet_pb2
 from okey.rules.finish import FinishKind
 from okey.table import commands as c
 from okey.table import events as e
+from okey.table.errors import TableIsClosed
 from okey.table.reasons import OutcomeKind
 from okey.table.state import Phase, SeatStatus
 from okey_runtime.validation import check_message
@@ -20,7 +22,7 @@ from services.engine.record import Row
 from services.engine.wallet_sink import WalletSink
 from tests.factories import TABLE_ID, opened
 from tests.unit.engine.doubles import AWAY, declined
-from tests.unit.engine.world import until, world_in
+from tests.unit.engine.world import World, until, world_in
 
 
 def key_of(call: Message) -> str:
@@ -140,13 +142,43 @@ async def test_a_closed_table_is_retired_once_the_sinks_know_all(tmp_path: Path)
     async with world_in(tmp_path) as world:
         actor = await world.open()
         await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
-        await actor.submit(c.LeaveSeat("anna"), world.request("anna"))
-        await world.wallet.script.until(lambda script: script.names[-1] == "CloseTable")
-        assert world.wallet.script.names == ["HoldStake", "VoidHold", "CloseTable"]
+        asked = world.request("anna", "leave")
+        left = await actor.submit(c.LeaveSeat("anna"), asked)
+        await retired(world)
+        told = ["HoldStake", "VoidHold", "CloseTable"]
+        assert world.wallet.script.names == told
+        assert await world.tables.get(actor.table_id) is actor, "kept for who still looks"
         await world.crash()
         await world.boot()
         assert world.tables.live() == []
         assert await world.journal.seated_at("anna") == ""
+        again = await world.tables.get(actor.table_id)
+        assert again.table == actor.table
+        assert await again.submit(c.LeaveSeat("anna"), asked) == left
+        with pytest.raises(TableIsClosed):
+            await again.submit(c.TakeSeat("bert"), world.request("bert"))
+        assert world.wallet.script.names == told
+
+
+async def test_a_crash_after_the_last_answer_retires_the_table_at_the_next_start(
+    tmp_path: Path,
+) -> None:
+    async with world_in(tmp_path) as world:
+        actor = await world.open()
+        await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
+        await actor.submit(c.LeaveSeat("anna"), world.request("anna"))
+        await world.wallet.script.until(lambda script: script.names[-1] == "CloseTable")
+        await world.crash()
+        await world.boot()
+        await retired(world)
+        assert len({key_of(call) for call in world.wallet.script.calls}) == 3
+
+
+async def retired(world: World) -> None:
+    """Return when no table has anything left to do."""
+    async with asyncio.timeout(10):
+        while await world.journal.unretired("", 1):
+            pass
 
 
 async def test_a_voided_match_is_told_to_both(tmp_path: Path) -> None:
