@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 TYPED := libs services tools deploy tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock run demo test test-unit test-services test-all format lint protos protos-check \
+.PHONY: help setup lock run demo test test-core test-rest test-all format lint protos protos-check \
 	bench deploy-check clean
 
 help: ## list the targets
@@ -34,13 +34,13 @@ run: setup ## start the platform on this machine, with embedded databases
 demo: setup ## start the platform and play whole matches with real clients
 	$(BIN)/okeyctl demo
 
-test: test-unit test-services ## every quick test; the pure core must be covered to 100 %
+test: test-core test-rest ## every quick test; the pure core must be covered to 100 %
 
-test-unit: setup ## unit tests, boundaries, rule coverage; lines and branches of libs/okey to 100 %
-	$(BIN)/python -m pytest tests/unit -q -n 2 --cov --cov-report=term
+test-core: setup ## unit tests of libs/okey; its lines and branches to 100 %
+	$(BIN)/python -m pytest tests/unit -q -n 2 -m "core and not long" --cov --cov-report=term
 
-test-services: setup ## the quick tests that need databases or processes
-	$(BIN)/python -m pytest tests --ignore=tests/unit -q
+test-rest: setup ## every other quick test: boundaries, services, databases, processes
+	$(BIN)/python -m pytest tests -q -n 2 -m "not core and not long and not system"
 
 test-all: setup ## all tests, the long and the whole-system ones too
 	$(BIN)/python -m pytest tests -q -m "" --hypothesis-profile=long

@@ -1,5 +1,8 @@
-"""What all tests share: Hypothesis profiles, derandomised so that every run is repeatable."""
+"""What all tests share: repeatable Hypothesis profiles, and what runs under coverage."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -12,3 +15,18 @@ settings.register_profile(
 )
 settings.register_profile("long", settings.get_profile("quick"), max_examples=2_000)
 settings.load_profile("quick")
+
+_UNIT = Path(__file__).parent / "unit"
+_CORE = [_UNIT / name for name in ("rules", "table", "money", "rating", "bots", "simulation")]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the unit tests of `libs/okey` that `make test` runs under coverage.
+
+    The deep ones try so many examples that tracing each line would cost minutes, and cover nothing
+    that the others do not.
+    """
+    for item in items:
+        is_core = any(folder in item.path.parents for folder in _CORE)
+        if is_core and item.get_closest_marker("deep") is None:
+            item.add_marker("core")

@@ -33,6 +33,7 @@ def after(seen: TableView, given_away: Tile) -> tuple[Tile, ...]:
     return without(seen.round.rack, (given_away,))
 
 
+@pytest.mark.deep
 @given(seeds, levels, st.booleans(), seeds)
 def test_the_same_view_and_seed_give_the_same_action(
     deal: int, level: BotLevel, is_stand_in: bool, seed: int
@@ -41,6 +42,7 @@ def test_the_same_view_and_seed_give_the_same_action(
     assert choose(seen, level, is_stand_in, seed) == choose(seen, level, is_stand_in, seed)
 
 
+@pytest.mark.deep
 @given(seeds, levels, seeds)
 def test_a_discard_keeps_the_least_distance_and_every_okey(
     deal: int, level: BotLevel, seed: int
@@ -54,6 +56,7 @@ def test_a_discard_keeps_the_least_distance_and_every_okey(
     assert measure(after(seen, action.tile)) == measure(outlook.rack)
 
 
+@pytest.mark.deep
 @given(seeds, st.booleans(), seeds)
 def test_stand_in_never_leaves_the_hand_further_from_a_finish(
     deal: int, announced: bool, seed: int
@@ -88,6 +91,7 @@ def test_stand_in_only_draws_and_discards(rack: str, legal: list[LegalAction]) -
     assert not isinstance(choose(seen, BotLevel.STRONG, False, 1), Discard)
 
 
+@pytest.mark.deep
 @given(seeds, seeds)
 def test_stand_in_plays_like_normal_whatever_level_is_named(deal: int, seed: int) -> None:
     """W4: stand-ins are played by the normal bot."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 from hashlib import sha256
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from okey.bots.choose import choose
@@ -13,6 +14,8 @@ from okey.table.config import TableConfig
 from okey.table.decide import step
 from okey.table.state import Phase, TableState, running_timers
 from okey.table.view import view
+
+pytestmark = pytest.mark.deep
 
 
 def played(seed: int, moves: int) -> TableState:

@@ -2,6 +2,7 @@
 
 from hashlib import sha256
 
+import pytest
 from okey.bots.choose import choose
 from okey.rules.variant import BotLevel
 from okey.simulation.play import Policy, simulate
@@ -9,6 +10,8 @@ from okey.table.commands import Action, Discard, Draw, DrawSource
 from okey.table.config import TableConfig
 from okey.table.legal import LegalAction
 from okey.table.view import TableView
+
+pytestmark = pytest.mark.deep
 
 FOR_TWO = TableConfig("t" * 26, seat_count=2)
 

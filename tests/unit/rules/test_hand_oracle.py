@@ -10,6 +10,8 @@ from okey.rules.tile import rack_text
 from tests import oracle
 from tests.unit.rules.hand_maker import Hand, hands
 
+pytestmark = pytest.mark.deep
+
 LONG_PART = 2_500
 
 

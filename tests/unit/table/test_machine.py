@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -298,4 +299,4 @@ TableMachine.TestCase.settings = settings(
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
-TestAnyOrderOfCommandsKeepsTheTableWhole = TableMachine.TestCase
+TestAnyOrderOfCommandsKeepsTheTableWhole = pytest.mark.deep(TableMachine.TestCase)
