@@ -53,6 +53,7 @@ def test_the_maker_takes_seat_0_and_the_table_waits() -> None:
     """W1: who makes a table asks for seat 0; the others are free."""
     table = opened(canak(4))
     assert kinds(table.events) == ["TableOpened", "SeatRequested"]
+    assert the(table.events, e.TableOpened).idle_deadline_ms == START_MS + IDLE_MS
     assert the(table.events, e.SeatRequested).hold_id == f"{TABLE_ID}-1-0-1"
     assert [seat.status for seat in table.state.seats] == [
         SeatStatus.REQUESTED,
