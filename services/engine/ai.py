@@ -18,6 +18,7 @@ from okey.table.state import TableState, Turn
 from okey.table.view import TableView, view
 from okey_runtime.clock import Clock
 from okey_runtime.codec import encode
+from okey_runtime.errors import from_rpc_error
 from okey_runtime.logging import get_logger
 
 from services.engine.actor import TableActor
@@ -75,8 +76,12 @@ class BotWorkers:
         try:
             response = await self._stub.ChooseAction(request, timeout=timeout_s)
             return action_of(response.action)
-        except (grpc.aio.AioRpcError, OkeyError, ValueError) as error:
-            raise NoAnswer(str(error)) from error
+        except grpc.aio.AioRpcError as error:
+            failure = from_rpc_error(error)
+            # Not the message: it may quote tiles of the seat, and this is logged.
+            raise NoAnswer(f"{failure.code.name} {failure.reason}") from error
+        except (OkeyError, ValueError) as error:
+            raise NoAnswer(f"unreadable action ({type(error).__name__})") from error
 
 
 class AiSeats:

@@ -57,6 +57,7 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         self._readiness = readiness
         self._engine = engine
         self._address = address
+        self._summaries: dict[str, tuple[int, engine_pb2.TableSummary]] = {}
 
     async def ListTables(
         self, request: engine_pb2.ListTablesRequest, context: Context
@@ -64,6 +65,8 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         """The tables that are not closed, quarantined ones too, by id."""
         size = request.page_size or _PAGE
         live = {actor.table_id: actor for actor in self._tables.live()}
+        for table_id in self._summaries.keys() - live.keys():
+            del self._summaries[table_id]
         ids = sorted(live.keys() | self._tables.quarantined)
         wanted = [table_id for table_id in ids if table_id > request.page_token]
         page = wanted[:size]
@@ -124,6 +127,13 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         return engine_pb2.SetMaintenanceResponse(running_matches=len(running))
 
     def _summary(self, actor: TableActor) -> engine_pb2.TableSummary:
+        """Made once a row: the lobby asks for all tables every second."""
+        known = self._summaries.get(actor.table_id)
+        if known is None or known[0] != actor.seq:
+            known = self._summaries[actor.table_id] = (actor.seq, self._summarise(actor))
+        return known[1]
+
+    def _summarise(self, actor: TableActor) -> engine_pb2.TableSummary:
         state, config = actor.table, actor.table.config
         seen = named_view(view(state, SPECTATOR), actor.seq, self._clock.now_ms(), actor.names)
         return engine_pb2.TableSummary(

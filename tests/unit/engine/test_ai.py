@@ -1,18 +1,26 @@
 """Seats that an AI plays: its answers are judged like a person's, and silence is a neutral move."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
+from okey.api.bots.v1 import bots_pb2, bots_pb2_grpc
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import table_pb2
 from okey.rules.tile import Tile
+from okey.rules.variant import BotLevel
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.legal import LegalAction
 from okey.table.state import TableState
+from okey.table.view import view
 
 from services.engine.actor import TableActor
-from services.engine.ai import ActionMissing, Question, action_of
+from services.engine.ai import ActionMissing, BotWorkers, NoAnswer, Question, action_of
+from tests.factories import dealt
 from tests.unit.engine.world import World, mover, turn_of, until, world_in
 
 
@@ -121,3 +129,48 @@ def test_every_action_has_a_message(message: table_pb2.Action, action: c.Action)
 def test_a_message_without_action_is_refused() -> None:
     with pytest.raises(ActionMissing):
         action_of(table_pb2.Action())
+
+
+class Worker(bots_pb2_grpc.BotServiceServicer):
+    """A bot worker that answers with a given action, or refuses quoting a tile."""
+
+    def __init__(self, action: table_pb2.Action | None) -> None:
+        self._action = action
+
+    async def ChooseAction(
+        self, request: bots_pb2.ChooseActionRequest, context: Any
+    ) -> bots_pb2.ChooseActionResponse:
+        if self._action is None:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "rack R1 is odd")
+        return bots_pb2.ChooseActionResponse(action=self._action)
+
+
+@asynccontextmanager
+async def workers(action: table_pb2.Action | None) -> AsyncIterator[BotWorkers]:
+    server = grpc.aio.server()
+    bots_pb2_grpc.add_BotServiceServicer_to_server(Worker(action), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        yield BotWorkers(channel)
+    await server.stop(None)
+
+
+def question() -> Question:
+    return Question(view(dealt().state, 0), BotLevel.STRONG, False)
+
+
+async def test_workers_answers_are_read() -> None:
+    async with workers(table_pb2.Action(draw_from_stock=table_pb2.DrawFromStock())) as bots:
+        assert await bots.choose(question(), 5.0) == c.Draw(c.DrawSource.STOCK)
+
+
+@pytest.mark.parametrize("action", [None, table_pb2.Action()])
+async def test_a_workers_refusal_or_nonsense_is_no_answer_and_quotes_no_tile(
+    action: table_pb2.Action | None,
+) -> None:
+    """U10; a log line carries no tile of a hidden rack."""
+    async with workers(action) as bots:
+        with pytest.raises(NoAnswer) as refusal:
+            await bots.choose(question(), 5.0)
+        assert "R1" not in str(refusal.value)
