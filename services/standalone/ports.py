@@ -7,7 +7,7 @@ from typing import Final
 HOST: Final = "127.0.0.1"
 
 # Documented in docs/quickstart.md.
-_FIRST_PORT: Final = 7401
+FIRST_PORT: Final = 7401
 _METRICS_OFFSET: Final = 20
 
 
@@ -33,14 +33,14 @@ class Ports:
         return f"{HOST}:{self.metrics}" if self.metrics else ""
 
 
-def fixed_ports(names: tuple[str, ...]) -> dict[str, Ports]:
-    """Ports from 7401 on in the order of the names, metrics 20 above.
+def fixed_ports(names: tuple[str, ...], first: int = FIRST_PORT) -> dict[str, Ports]:
+    """Ports from ``first`` on in the order of the names, metrics 20 above.
 
     Raises:
         PortTaken: one of them is in use.
     """
     ports = {
-        name: Ports(_FIRST_PORT + index, _FIRST_PORT + index + _METRICS_OFFSET)
+        name: Ports(first + index, first + index + _METRICS_OFFSET)
         for index, name in enumerate(names)
     }
     for name, own in ports.items():

@@ -68,6 +68,7 @@ class Supervisor:
             started_ms = self._clock.monotonic_ms()
             status = await child.wait()
             self._ready.discard(child.plan.name)
+            self._save()
             if self._clock.monotonic_ms() - started_ms > _STABLE_MS:
                 backoff_ms = BACKOFF_FIRST_MS
             self._say(f"{child.plan.name} {told(status)}; it starts again in {backoff_ms} ms")

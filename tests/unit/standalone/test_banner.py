@@ -1,0 +1,35 @@
+"""What a person reads once the platform is ready."""
+
+from pathlib import Path
+
+from services.standalone.banner import banner
+from services.standalone.plan import ChildPlan
+from services.standalone.ports import Ports
+
+PLANS = [
+    ChildPlan("lobby", (), {}, Ports(7401, 7421)),
+    ChildPlan("valkey", (), {}, Ports(7406, 7426)),
+]
+
+
+def text(**environment: str) -> str:
+    return banner(PLANS, Path("/data"), Path("/state/key.json"), 4.21, environment)
+
+
+def test_it_names_every_address_and_how_to_go_on() -> None:
+    shown = text()
+    assert "Ready after 4.2 s." in shown
+    assert "lobby    127.0.0.1:7401     http://127.0.0.1:7421/metrics" in shown
+    assert "valkey   127.0.0.1:7406\n" in shown
+    assert "okeyctl token --player ayse" in shown
+    assert "/state/key.json" in shown
+
+
+def test_it_says_that_it_is_for_development_on_this_machine() -> None:
+    assert "on this machine only (127.0.0.1) and is for development, not for production" in text()
+
+
+def test_changed_settings_are_shown() -> None:
+    """Hurried clocks must not be taken for the usual ones."""
+    assert "OKEY_CLOCK_FACTOR=10 is set" in text(OKEY_CLOCK_FACTOR="10")
+    assert "OKEY_CLOCK_FACTOR" not in text(HOME="/root")

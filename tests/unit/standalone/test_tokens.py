@@ -1,0 +1,69 @@
+"""The services' own tokens: written, trusted, renewed before they end."""
+
+import asyncio
+import stat
+from pathlib import Path
+
+import pytest
+from okey_runtime.auth import JwksFile, Role, TokenExpired, TokenVerifier, create_signing_key
+from okey_runtime.clock import VirtualClock
+from okey_runtime.config import DEV_ISSUER
+
+from services.standalone.tokens import SERVICE_ROLES, TOKEN_TTL_MS, ServiceTokens
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+def tokens(tmp_path: Path, clock: VirtualClock) -> ServiceTokens:
+    tokens = ServiceTokens(create_signing_key(tmp_path / "key"), tmp_path / "tokens", clock)
+    tokens.write()
+    return tokens
+
+
+def verifier(tokens: ServiceTokens, clock: VirtualClock) -> TokenVerifier:
+    return TokenVerifier(JwksFile(tokens.jwks_file), issuer=DEV_ISSUER, clock=clock)
+
+
+@pytest.mark.parametrize("role", SERVICE_ROLES)
+def test_each_service_has_a_token_with_its_own_role_alone(
+    tokens: ServiceTokens, clock: VirtualClock, role: Role
+) -> None:
+    identity = verifier(tokens, clock).verify(tokens.file(role).read_text())
+    assert identity.roles == {role}
+    assert identity.expires_ms == clock.now_ms() + TOKEN_TTL_MS
+
+
+def test_no_service_is_a_player_or_an_operator() -> None:
+    assert not {Role.PLAYER, Role.OPERATOR, Role.INTEGRATOR} & set(SERVICE_ROLES)
+
+
+def test_the_folder_is_the_users_alone(tokens: ServiceTokens) -> None:
+    assert stat.S_IMODE(tokens.jwks_file.parent.stat().st_mode) == 0o700
+
+
+async def test_tokens_are_renewed_at_half_of_their_life(
+    tokens: ServiceTokens, clock: VirtualClock
+) -> None:
+    file = tokens.file(Role.ENGINE)
+    first = file.read_text()
+    renewing = asyncio.create_task(tokens.keep_fresh())
+    await asyncio.sleep(0)
+    clock.advance_ms(TOKEN_TTL_MS // 2 - 1)
+    await asyncio.sleep(0)
+    assert file.read_text() == first
+    clock.advance_ms(1)
+    await asyncio.sleep(0)
+    second = file.read_text()
+    assert second != first
+    await asyncio.sleep(0)
+    clock.advance_ms(TOKEN_TTL_MS // 2)
+    await asyncio.sleep(0)
+    assert file.read_text() not in (first, second)
+    renewing.cancel()
+    clock.advance_ms(TOKEN_TTL_MS)
+    with pytest.raises(TokenExpired):
+        verifier(tokens, clock).verify(second)
