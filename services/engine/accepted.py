@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from okey.table import events as e
 
@@ -11,6 +12,10 @@ from services.engine.record import Request, Row
 
 HELD = "HELD"
 """The verdict on a hold that stands; a declined one has the wallet's reason instead."""
+
+
+MOST_KEPT = 20_000
+"""Far more than a long Klasik match has; who joins and leaves for ever fills no memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,7 @@ class AcceptedRequests:
         if row.request is not None:
             key = (row.request.player, row.request.request_id)
             self._by_id[key] = (row.request.digest, Accepted(row.seq, row.events))
+            _drop_oldest(self._by_id)
         for event in row.events:
             if isinstance(event, e.MatchStarted):
                 self._by_id = {
@@ -82,6 +88,7 @@ class Holds:
 
     def _decide(self, hold_id: str, verdict: str) -> None:
         self._verdicts[hold_id] = verdict
+        _drop_oldest(self._verdicts)
         woken = self._waiting.pop(hold_id, None)
         if woken is not None:
             woken.set()
@@ -96,3 +103,8 @@ class Holds:
             except TimeoutError:
                 return ""
         return self._verdicts.get(hold_id, "")
+
+
+def _drop_oldest(kept: dict[Any, Any]) -> None:
+    while len(kept) > MOST_KEPT:
+        del kept[next(iter(kept))]
