@@ -1,0 +1,225 @@
+"""How rounds and matches of Klasik end, before a tie-break."""
+
+from dataclasses import replace
+
+import pytest
+from okey.table import commands as c
+from okey.table import events as e
+from okey.table.reasons import CloseReason, OutcomeKind, RoundResult
+from okey.table.state import Phase
+
+from tests.factories import (
+    CIFT,
+    FAR,
+    NORMAL,
+    PILE,
+    PLAYERS,
+    Driver,
+    dealt,
+    kinds,
+    klasik,
+    the,
+)
+
+SECOND_COPY = FAR.replace("Y8", "R7")
+
+
+def ended(table: Driver) -> e.MatchEnded:
+    return the(table.events, e.MatchEnded)
+
+
+# Klasik
+
+
+@pytest.mark.parametrize(
+    ("hand", "laid", "announced", "each"),
+    [
+        (NORMAL, "R13", False, 2),
+        (NORMAL, "R8", False, 4),
+        (CIFT, "R13", True, 4),
+        (CIFT, "R8", True, 8),
+        (CIFT, "R13", False, 2),
+        (CIFT, "R8", False, 4),
+    ],
+)
+def test_what_a_klasik_winner_takes(hand: str, laid: str, announced: bool, each: int) -> None:
+    """K2: normal 2, announced çift or okey win 4, both 8, from each opponent."""
+    table = dealt(klasik(4))
+    if announced:
+        table.act(c.AnnounceCift())
+    events = table.win(0, hand, laid)
+    assert kinds(events) == ["RoundEnded", "PointsTaken", "PauseStarted"]
+    left = 20 - each
+    assert the(events, e.PointsTaken) == e.PointsTaken(0, each, (20, left, left, left))
+
+
+def test_the_next_round_follows_after_five_seconds() -> None:
+    """U13, K1: a fresh deal with the points that stand."""
+    table = dealt(klasik())
+    table.win(0)
+    assert table.timer(c.TimerKind.ROUND_PAUSE).deadline_ms == table.now_ms + 5_000
+    events = table.next_round()
+    assert kinds(events) == ["RoundDealt", "TurnStarted"]
+    assert the(events, e.RoundDealt).round_no == 2
+    assert table.points == (20, 18)
+
+
+@pytest.mark.parametrize("left", [1, 2])
+def test_the_match_is_over_when_anyone_is_at_0_or_below(left: int) -> None:
+    """K4, K5: the highest remaining points win; K4 counts 0 and less."""
+    table = dealt(klasik(4))
+    table.set_points(5, left, 6, 9)
+    events = table.win(0)
+    assert kinds(events) == ["RoundEnded", "PointsTaken", "MatchEnded"]
+    assert (ended(table).kind, ended(table).winner) == (OutcomeKind.KLASIK_WIN, 3)
+    assert ended(table).points == (5, left - 2, 4, 7)
+    assert not ended(table).is_tie_break
+    assert (ended(table).contending, ended(table).kasa) == ((), 0)
+
+
+def test_three_points_last_one_more_than_a_normal_win() -> None:
+    """K4: 3 - 2 = 1 plays on."""
+    table = dealt(klasik(points=3))
+    table.win(0)
+    assert table.is_in(Phase.PAUSE)
+
+
+def test_a_shown_gosterge_ends_the_match_in_mid_round() -> None:
+    """K4, K3, T9: at once; the round is cut short and its seed published."""
+    table = dealt(klasik(4))
+    table.set_points(5, 1, 6, 9)
+    table.arrange({0: f"{SECOND_COPY} K2"})
+    seed = table.round.seed
+    events = table.act(c.ShowGosterge())
+    assert kinds(events) == ["GostergeShown", "PointsTaken", "RoundEnded", "MatchEnded"]
+    over = the(events, e.RoundEnded)
+    assert (over.result, over.seat, over.revealed) == (RoundResult.CUT_SHORT, -1, seed)
+    assert [len(tiles) for tiles in over.racks] == [15, 14, 14, 14]
+    assert (ended(table).winner, ended(table).points) == (3, (5, 0, 5, 8))
+
+
+def test_a_shown_gosterge_may_lead_to_a_tie_break() -> None:
+    """K4, K6: the cut-short round is followed by the tie-break after the pause."""
+    table = dealt(klasik(4))
+    table.set_points(5, 1, 6, 3)
+    table.arrange({0: f"{SECOND_COPY} K2"})
+    events = table.act(c.ShowGosterge())
+    assert kinds(events) == [
+        "GostergeShown",
+        "PointsTaken",
+        "RoundEnded",
+        "TieBreakStarted",
+        "PauseStarted",
+    ]
+    assert the(events, e.TieBreakStarted).contenders == (0, 2)
+    table.next_round()
+    assert table.round.playing == (0, 2)
+
+
+def test_a_drawn_round_takes_no_points_and_gosterge_points_stand() -> None:
+    """K8: the next round follows."""
+    table = dealt(klasik())
+    table.arrange({0: f"{SECOND_COPY} K2"})
+    table.act(c.ShowGosterge())
+    events = table.draw_round()
+    assert kinds(events)[-2:] == ["RoundEnded", "PauseStarted"]
+    assert table.points == (20, 19)
+
+
+def draw_rounds(table: Driver, count: int) -> None:
+    for _ in range(count):
+        table.draw_round()
+        if table.is_in(Phase.PAUSE):
+            table.next_round()
+
+
+def test_ten_drawn_rounds_in_a_row_draw_the_match() -> None:
+    """K10: nine do not; U14's draws count like the stock's."""
+    table = dealt(klasik(4))
+    draw_rounds(table, 9)
+    assert table.is_in(Phase.PLAYING)
+    limit = 20 * 4 - 1
+    table.pass_turn()
+    table.state = replace(table.state, round=replace(table.round, stockless_turns=limit))
+    events = table.pass_turn(PILE)
+    assert the(events, e.RoundEnded).result is RoundResult.NO_STOCK_DRAWS
+    assert ended(table).kind is OutcomeKind.KLASIK_DRAW
+    assert ended(table).contending == (0, 1, 2, 3)
+    assert (ended(table).winner, ended(table).is_tie_break) == (-1, False)
+
+
+def test_a_won_round_begins_the_count_of_drawn_ones_anew() -> None:
+    """K10: in a row means in a row."""
+    table = dealt(klasik())
+    draw_rounds(table, 9)
+    table.win(table.mover)
+    table.next_round()
+    draw_rounds(table, 9)
+    assert table.is_in(Phase.PLAYING)
+    draw_rounds(table, 1)
+    assert ended(table).kind is OutcomeKind.KLASIK_DRAW
+
+
+def test_a_drawn_match_is_shared_by_who_still_contends() -> None:
+    """K10, K9: two people left: the house seats get no part; one left: they do."""
+    table = dealt(klasik(4))
+    table.do(c.Forfeit(PLAYERS[0]))
+    table.do(c.Forfeit(PLAYERS[3]))
+    draw_rounds(table, 10)
+    assert ended(table).contending == (1, 2)
+    table = dealt(klasik())
+    table.do(c.Forfeit(PLAYERS[0]))
+    draw_rounds(table, 10)
+    assert ended(table).contending == (0, 1)
+
+
+def test_a_house_seat_keeps_its_points_and_plays_on() -> None:
+    """K9, K4: its points run out like anybody's, and end the match."""
+    table = dealt(klasik(4))
+    table.set_points(2, 7, 6, 5)
+    table.do(c.Forfeit(PLAYERS[0]))
+    assert table.points == (2, 7, 6, 5)
+    table.win(2)
+    assert ended(table).winner == 2
+    assert ended(table).gave_up == (True, False, False, False)
+
+
+def test_house_seats_do_not_win_while_two_people_are_left() -> None:
+    """K9, K5: the highest of the people wins."""
+    table = dealt(klasik(4))
+    table.set_points(20, 3, 4, 2)
+    table.do(c.Forfeit(PLAYERS[0]))
+    table.win(1)
+    assert ended(table).winner == 1
+    assert ended(table).points == (18, 3, 2, 0)
+
+
+def test_a_house_seat_may_win_against_the_last_person() -> None:
+    """K9: with one person left the house seats contend too."""
+    table = dealt(klasik())
+    table.set_points(9, 2)
+    table.do(c.Forfeit(PLAYERS[0]))
+    table.win(0)
+    assert (ended(table).kind, ended(table).winner) == (OutcomeKind.KLASIK_WIN, 0)
+
+
+def test_a_tie_of_house_seats_at_the_top_is_the_houses_match() -> None:
+    """M8, K6: no seat of the tie-break is a person's."""
+    table = dealt(klasik(4))
+    for seat in (0, 1, 2):
+        table.do(c.Forfeit(PLAYERS[seat]))
+    table.set_points(7, 9, 2, 2)
+    events = table.win(0)
+    assert kinds(events) == ["RoundEnded", "PointsTaken", "TieBreakStarted", "MatchEnded"]
+    assert ended(table).kind is OutcomeKind.HOUSE_WIN
+    assert ended(table).winner == -1
+
+
+def test_the_table_closes_after_a_klasik_match() -> None:
+    """K11, K7: no Nachspiel."""
+    table = dealt(klasik())
+    table.set_points(1, 1)
+    table.win(0)
+    events = table.settle()
+    assert kinds(events) == ["SettlementConfirmed", "TableClosed"]
+    assert the(events, e.TableClosed).reason is CloseReason.MATCH_OVER
