@@ -6,7 +6,7 @@ from typing import Final
 
 from okey.errors import Forbidden
 
-from okey_runtime.errors import Unauthenticated
+from okey_runtime.errors import ROLE_REFUSED, Unauthenticated
 from okey_runtime.identity import Identity, Role
 
 
@@ -30,7 +30,7 @@ class TokenMissing(Unauthenticated):
 class RoleRefused(Forbidden):
     """The caller is known, but none of its roles may call this method."""
 
-    reason = "ROLE_REFUSED"
+    reason = ROLE_REFUSED
 
 
 class AccessTable:

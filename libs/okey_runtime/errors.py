@@ -18,6 +18,9 @@ from okey.errors import InvalidInput, OkeyError
 DOMAIN: Final = "okey"
 STATUS_DETAILS_KEY: Final = "grpc-status-details-bin"
 
+ROLE_REFUSED: Final = "ROLE_REFUSED"
+"""The reason when a caller's roles do not reach to a method."""
+
 # Trailing metadata is limited to 8 KiB by most peers; a longer status would arrive as
 # RESOURCE_EXHAUSTED.
 _MAX_MESSAGE_CHARS: Final = 1_000
@@ -98,9 +101,8 @@ _CODE_BY_CATEGORY: Final[tuple[tuple[type[OkeyError], grpc.StatusCode], ...]] = 
     (okey_errors.Unavailable, grpc.StatusCode.UNAVAILABLE),
 )
 
-# What another service's refusal may mean to our own caller. Missing here: UNAUTHENTICATED and
-# PERMISSION_DENIED, which would be about our own token, and INTERNAL and its like, which are ours
-# to explain.
+# What another service's refusal may mean to our own caller. Missing here: UNAUTHENTICATED, which
+# would be about our own token, and INTERNAL and its like, which are ours to explain.
 _PASSED_ON: Final = frozenset(
     {
         grpc.StatusCode.INVALID_ARGUMENT,
@@ -130,7 +132,7 @@ def to_status(error: BaseException) -> status_pb2.Status | None:
     """
     if isinstance(error, grpc.aio.AioRpcError):
         error = from_rpc_error(error)
-    if isinstance(error, RpcFailure) and error.code in _PASSED_ON:
+    if isinstance(error, RpcFailure) and _is_passed_on(error):
         reason = error.reason or f"UPSTREAM_{error.code.name}"
         # A status without our own details may hold addresses or library text: it is not passed on.
         message = (
@@ -155,6 +157,15 @@ def to_status(error: BaseException) -> status_pb2.Status | None:
         delay.FromMilliseconds(error.retry_after_ms)
         status.details.add().Pack(error_details_pb2.RetryInfo(retry_delay=delay))
     return status
+
+
+def _is_passed_on(failure: RpcFailure) -> bool:
+    """Whether another service's refusal means something to our own caller; a permission does where
+    it is named, as NOT_SEATED is, and not where our own role was refused.
+    """
+    if failure.code is grpc.StatusCode.PERMISSION_DENIED:
+        return failure.reason not in ("", ROLE_REFUSED)
+    return failure.code in _PASSED_ON
 
 
 def internal_status(error_id: str) -> status_pb2.Status:

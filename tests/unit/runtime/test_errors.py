@@ -160,6 +160,7 @@ def test_an_internal_error_tells_nothing_but_its_id() -> None:
         Code.ALREADY_EXISTS,
         Code.RESOURCE_EXHAUSTED,
         Code.UNAVAILABLE,
+        Code.PERMISSION_DENIED,
     ],
 )
 def test_another_services_refusal_is_passed_on(code: grpc.StatusCode) -> None:
@@ -172,6 +173,10 @@ def test_another_services_refusal_is_passed_on(code: grpc.StatusCode) -> None:
 @pytest.mark.parametrize("code", [Code.UNAUTHENTICATED, Code.PERMISSION_DENIED, Code.INTERNAL])
 def test_what_another_service_holds_against_us_is_not_passed_on(code: grpc.StatusCode) -> None:
     assert to_status(RpcFailure(code, "ROLE_REFUSED", "you are only lobby", {})) is None
+
+
+def test_a_permission_refused_without_a_reason_of_ours_is_not_passed_on() -> None:
+    assert to_status(RpcFailure(Code.PERMISSION_DENIED, "", "RBAC: access denied", {})) is None
 
 
 def test_an_unreachable_service_is_named_without_its_address() -> None:

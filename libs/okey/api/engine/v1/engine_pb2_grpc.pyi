@@ -5,8 +5,8 @@ The engine: running tables.
 
 Who calls is told by the token: its subject must own the seat that it moves. OpenTable and TakeSeat are the lobby's,
 which names the player. Every change carries a `request_id` of the caller's choice: once accepted, the same request
-gets the same answer for as long as the table is kept, also after a crash, and other content under the same id is
-refused (REQUEST_ID_REUSED); a refusal is judged anew. Every move names the turn it was made for (U12).
+gets the same answer until the match after the running one starts, also after a crash, and other content under the
+same id is refused (REQUEST_ID_REUSED); a refusal is judged anew. Every move names the turn it was made for (U12).
 
 Errors are `google.rpc.Status` with an `ErrorInfo.reason`. Everywhere: INVALID_FIELD (shape), TABLE_NOT_FOUND,
 NOT_SEATED (the caller owns no seat there), TABLE_CLOSED, REQUEST_ID_REUSED, and, UNAVAILABLE, safe to send again:
