@@ -33,6 +33,22 @@ async def test_two_people_play_a_canak_match_to_the_nachspiel(tmp_path: Path) ->
         await audit(world)
 
 
+async def test_a_match_is_played_on_postgresql_over_a_restart(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    """The same code on the other database: rows, seats and cursors outlast the engine."""
+    async with platform(tmp_path, database_url=postgres_url) as world:
+        table_id = await world.open_table("anna")
+        await world.take_seat(table_id, "bert")
+        players = [Player(world, name, table_id) for name in ("anna", "bert")]
+        await asyncio.gather(*(player.until_phase(Phase.PHASE_PLAYING) for player in players))
+        await world.stop_engine()
+        await world.start_engine()
+        views = await asyncio.gather(*(player.until_phase(NACHSPIEL) for player in players))
+        assert [view.kasa for view in views] == [20, 20]
+        await audit(world)
+
+
 async def test_a_nachspiel_is_played_for_the_grown_kasa(tmp_path: Path) -> None:
     """Ç2, Ç8, Ç9: both pay again, and the next match's kasa has both shares."""
     async with platform(tmp_path) as world:
