@@ -154,8 +154,8 @@ def demo() -> None:
     """Start a platform and play every kind of match on it with real clients; takes a minute."""
     try:
         asyncio.run(run_demo(lambda text: print(text, flush=True)))
-    except* (DidNotHappen, PlatformDidNotStart) as errors:
-        _refuse("; ".join(str(error) for error in errors.exceptions))
+    except (DidNotHappen, PlatformDidNotStart) as error:
+        _refuse(str(error))
 
 
 @tables.command("list")

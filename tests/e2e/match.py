@@ -11,6 +11,7 @@ from typing import Self
 from okey.api.engine.v1 import table_pb2
 from okey.api.lobby.v1 import lobby_pb2
 from okey_client import OkeyClient, TableClient, autoplay
+from okey_runtime.dev_platform import DevPlatform
 
 from services.okeyctl import audit
 from services.okeyctl.demo.platform import StartedPlatform
@@ -94,11 +95,16 @@ async def play_to_the_end(seated: list[Seated]) -> table_pb2.TableView:
     return mirrors[0].view
 
 
-async def kill(platform: StartedPlatform, name: str) -> None:
-    """End a process as a crash does, and return once standalone has it back."""
-    pid = platform.state.processes[name].pid
-    os.kill(pid, signal.SIGKILL)
-    await platform.until(lambda state: state.processes[name].pid != pid and state.is_ready)
+async def kill(platform: StartedPlatform, *names: str) -> None:
+    """End processes as a crash does, and return once standalone has them back."""
+    pids = {name: platform.state.processes[name].pid for name in names}
+    for pid in pids.values():
+        os.kill(pid, signal.SIGKILL)
+
+    def are_back(state: DevPlatform) -> bool:
+        return state.is_ready and all(state.processes[name].pid != pids[name] for name in names)
+
+    await platform.until(are_back)
 
 
 async def require_no_chip_lost(

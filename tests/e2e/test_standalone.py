@@ -168,18 +168,3 @@ async def require_table_outlives(own: StartedPlatform, number: signal.Signals) -
         assert [standing(view) for view in after] == [standing(view) for view in before]
         end = await play_to_the_end(again)
         await require_no_chip_lost(own, again, end, bonus)
-
-
-async def test_the_demo_shows_every_kind_of_match() -> None:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "services.okeyctl.main", "demo"),
-        stdout=asyncio.subprocess.PIPE,
-    )
-    raw, _ = await process.communicate()
-    output = raw.decode()
-    assert process.returncode == 0, output
-    kinds = "Çanak 2,Çanak 4,Nachspiel,solo,Eşli,Klasik 2,Klasik 4,forfeit,timeout"
-    for kind in kinds.split(","):
-        assert f"[{kind}] done" in output
-    for text in ("gave up", "ran out of time (2)", "an AI minds the seat", "is back", "audit: "):
-        assert text in output

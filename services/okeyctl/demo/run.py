@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
@@ -32,8 +33,8 @@ class DidNotHappen(Exception):
     """Something that the demo is to show was not seen; the message says what."""
 
 
-async def run_demo(say: Say) -> None:
-    """Show everything; returns only if all of it happened and the ledger is right.
+async def run_demo(say: Say, scenarios: Sequence[Scenario] = SCENARIOS) -> None:
+    """Show every scenario; returns only if all of it happened and the ledger is right.
 
     Raises:
         DidNotHappen: what did not; the logs are kept.
@@ -44,7 +45,7 @@ async def run_demo(say: Say) -> None:
     try:
         async with asyncio.timeout(_TIMEOUT_S), StartedPlatform(folder, CLOCK_FACTOR) as platform:
             say(f"ready: lobby {platform.state.address('lobby')}")
-            await _Demo(platform, say).run()
+            await _Demo(platform, say).run(scenarios)
     except* TimeoutError as error:
         raise DidNotHappen(
             f"not done after {_TIMEOUT_S:.0f} s; the services' logs are in {folder}"
@@ -62,13 +63,13 @@ class _Demo:
         self._people = 0
         self._seen: Counter[str] = Counter()
 
-    async def run(self) -> None:
+    async def run(self, scenarios: Sequence[Scenario]) -> None:
         async with asyncio.TaskGroup() as group:
-            for scenario in SCENARIOS:
+            for scenario in scenarios:
                 group.create_task(self._play(scenario), name=scenario.title)
         await self._audit()
         self._say(
-            f"shown: {', '.join(scenario.title for scenario in SCENARIOS)}; "
+            f"shown: {', '.join(scenario.title for scenario in scenarios)}; "
             f"{self._seen['match_ended']} matches, {self._seen['round_dealt']} rounds, "
             f"{self._seen['turn_started']} turns, {self._people} players"
         )
