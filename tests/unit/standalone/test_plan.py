@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from okey_runtime.clock import VirtualClock
 from okey_runtime.config import DEV_ISSUER, Environment, ServiceSettings
+from okey_runtime.database import parse_url
 from okey_runtime.keys import create_signing_key
 
 from services.engine.settings import EngineSettings
@@ -62,6 +63,13 @@ def test_each_store_is_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.Mon
         assert url is not None
         urls.add(url.get_secret_value())
     assert urls == {f"sqlite:///{tmp_path}/{name}.db" for name in ("engine", "wallet", "rating")}
+
+
+def test_a_data_folder_may_have_any_name(tmp_path: Path) -> None:
+    folder = tmp_path / "Masaüstü a#b?c%20d"
+    folder.mkdir()
+    url = plans(folder)["wallet"].environment["OKEY_DATABASE_URL"]
+    assert parse_url(url).database == str(folder / "wallet.db")
 
 
 def test_callers_know_whom_they_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
