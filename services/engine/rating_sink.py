@@ -1,6 +1,6 @@
 """What the rating service is told of a table's events (R1..R5)."""
 
-from typing import Final
+from typing import Final, assert_never
 
 import grpc
 from google.protobuf.message import Message
@@ -8,7 +8,7 @@ from okey.api.common.v1 import common_pb2
 from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
 from okey.table import events as e
 from okey.table.config import TableConfig
-from okey.table.reasons import OutcomeKind, VoidReason
+from okey.table.reasons import Departure, OutcomeKind, VoidReason
 from okey.table.state import TableState
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.logging import get_logger
@@ -41,7 +41,7 @@ class RatingSink:
                             event.match_id,
                             after.config,
                             event.players,
-                            event.gave_up,
+                            event.departures,
                             _result(event),
                             row.at_ms,
                         )
@@ -87,16 +87,16 @@ def _voided(
 ) -> rating_pb2.RecordMatchRequest:
     assert before is not None, "a match is voided at a table that is there"
     assert before.match is not None, "an operator voids a running match"
-    gave_up = tuple(seat.gave_up for seat in before.seats)
+    departures = tuple(seat.departure for seat in before.seats)
     result = rating_pb2.MatchResult(voided=rating_pb2.MatchVoid())
-    return _match(event.match_id, before.config, before.match.players, gave_up, result, at_ms)
+    return _match(event.match_id, before.config, before.match.players, departures, result, at_ms)
 
 
 def _match(
     match_id: str,
     config: TableConfig,
     players: tuple[str, ...],
-    gave_up: tuple[bool, ...],
+    departures: tuple[Departure, ...],
     result: rating_pb2.MatchResult,
     at_ms: int,
 ) -> rating_pb2.RecordMatchRequest:
@@ -106,27 +106,26 @@ def _match(
         variant=common_pb2.Variant.ValueType(config.variant),
         mode=common_pb2.Mode.ValueType(config.mode),
         seats=[
-            _seat(player, has_left, config)
-            for player, has_left in zip(players, gave_up, strict=True)
+            _seat(player, departure) for player, departure in zip(players, departures, strict=True)
         ],
         result=result,
         ended_ms=at_ms,
     )
 
 
-def _seat(player: str, has_left: bool, config: TableConfig) -> rating_pb2.MatchSeat:
+def _seat(player: str, departure: Departure) -> rating_pb2.MatchSeat:
     if not player:
         return rating_pb2.MatchSeat(house=True)
-    if not has_left:
-        return rating_pb2.MatchSeat(player_id=player)
-    # U9: whether staying away costs what giving up costs is the rule set's.
-    is_forfeit = config.rules.abandonment_is_forfeit
-    departure = (
-        rating_pb2.Departure.DEPARTURE_FORFEITED
-        if is_forfeit
-        else rating_pb2.Departure.DEPARTURE_EXCUSED
-    )
-    return rating_pb2.MatchSeat(player_id=player, departure=departure)
+    match departure:
+        case Departure.STAYED:
+            return rating_pb2.MatchSeat(player_id=player)
+        case Departure.FORFEITED:
+            left = rating_pb2.Departure.DEPARTURE_FORFEITED
+        case Departure.EXCUSED:
+            left = rating_pb2.Departure.DEPARTURE_EXCUSED
+        case _:
+            assert_never(departure)
+    return rating_pb2.MatchSeat(player_id=player, departure=left)
 
 
 def _result(event: e.MatchEnded) -> rating_pb2.MatchResult:

@@ -150,7 +150,7 @@ def end_match(draft: Draft, outcome: Outcome, *, is_tie_break: bool = False) -> 
             contending=match.contenders if is_tie_break else contending,
             is_tie_break=is_tie_break,
             players=match.players,
-            gave_up=tuple(seat.gave_up for seat in state.seats),
+            departures=tuple(seat.departure for seat in state.seats),
             points=match.points,
             kasa=kasa_after(match.money, outcome, draft.rules),
         )

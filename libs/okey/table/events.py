@@ -12,6 +12,7 @@ from okey.table.commands import DrawSource, SealedSeed, Timer
 from okey.table.config import TableConfig
 from okey.table.reasons import (
     CloseReason,
+    Departure,
     ForfeitReason,
     OutcomeKind,
     RoundResult,
@@ -284,10 +285,9 @@ class PauseStarted:
 class MatchEnded:
     """The match is over; the wallet settles and the ratings change by it.
 
-    ``winner`` is a seat or -1; ``finish`` only in Çanak; ``contending`` only in a drawn Klasik
-    match (K10); ``players`` as at the start, ``gave_up`` by seat; ``points`` by seat in Klasik;
-    ``is_tie_break`` when a tie-break decided among ``contending``; ``kasa`` is what the kasa holds
-    after it.
+    ``winner`` is a seat or -1; ``finish`` is Çanak's; ``contending`` are the seats of a tie-break
+    that decided (``is_tie_break``) or of a drawn match (K10); ``players`` as at the start; ``kasa``
+    is what it holds after this.
     """
 
     match_id: str
@@ -297,7 +297,7 @@ class MatchEnded:
     contending: tuple[int, ...]
     is_tie_break: bool
     players: tuple[str, ...]
-    gave_up: tuple[bool, ...]
+    departures: tuple[Departure, ...]
     points: tuple[int, ...]
     kasa: int
 

@@ -5,6 +5,7 @@ from typing import assert_never
 
 from okey.rules.variant import HOUSE_SEAT_LEVEL
 from okey.table import events as e
+from okey.table.reasons import Departure
 from okey.table.state import Seat, SeatStatus, TableState
 
 
@@ -24,8 +25,8 @@ def evolve_seats(state: TableState, event: e.SeatEvent) -> TableState:
             return _vacate(state, seat, idle_deadline)
         case e.SeatVacated(seat, _, _, _, idle_deadline):
             return _vacate(state, seat, idle_deadline)
-        case e.SeatForfeited(_, seat):
-            return _forfeit(state, seat)
+        case e.SeatForfeited():
+            return _forfeit(state, event)
         case (
             e.SeatPaid(seat=seat)
             | e.HouseSeated(seat=seat)
@@ -83,12 +84,13 @@ def _vacate(state: TableState, index: int, idle_deadline_ms: int) -> TableState:
     return replace(with_seat(state, index, Seat()), idle_deadline_ms=idle_deadline_ms)
 
 
-def _forfeit(state: TableState, index: int) -> TableState:
+def _forfeit(state: TableState, event: e.SeatForfeited) -> TableState:
     running = state.match
     assert running is not None, "nobody gives up without a match"
     # W4, M9: the seat is the house's now, and its AI plays at the normal level.
-    given_up = Seat(SeatStatus.PAID, house=HOUSE_SEAT_LEVEL, gave_up=True)
+    departure = Departure.FORFEITED if event.is_penalised else Departure.EXCUSED
+    given_up = Seat(SeatStatus.PAID, house=HOUSE_SEAT_LEVEL, departure=departure)
     return replace(
-        with_seat(state, index, given_up),
-        match=replace(running, money=running.money.given_up(index)),
+        with_seat(state, event.seat, given_up),
+        match=replace(running, money=running.money.given_up(event.seat)),
     )

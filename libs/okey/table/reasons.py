@@ -54,3 +54,11 @@ class VoidReason(IntEnum):
 
     LEFT_BEFORE_DEAL = 1  # W2
     OPERATOR = 2  # M10
+
+
+class Departure(IntEnum):
+    """Whether a player stayed to the end of a match."""
+
+    STAYED = 1
+    FORFEITED = 2  # M9, U9: with its penalty
+    EXCUSED = 3  # U9 where the rule set does not penalise staying away

@@ -8,6 +8,7 @@ from okey.rules.tile import Tile
 from okey.rules.variant import BotLevel
 from okey.table.commands import SealedSeed, Timer, TimerKind
 from okey.table.config import TableConfig
+from okey.table.reasons import Departure
 
 
 class Phase(IntEnum):
@@ -37,7 +38,7 @@ class Seat:
     """One place at the table. ``house`` is the level of the AI that owns it, None while nobody or a
     person does.
 
-    ``away_deadline_ms`` is not 0 while a stand-in minds the seat (U7); ``gave_up`` counts for the
+    ``away_deadline_ms`` is not 0 while a stand-in minds the seat (U7); ``departure`` counts for the
     running match.
     """
 
@@ -48,13 +49,18 @@ class Seat:
     nonce: bytes = b""
     is_leaving: bool = False
     is_fill: bool = False
-    gave_up: bool = False
+    departure: Departure = Departure.STAYED
     away_deadline_ms: int = 0
 
     @property
     def is_person(self) -> bool:
         """Whether a person owns the seat, present or minded by a stand-in."""
         return self.player != ""
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether its player of the running match left it to the house (M9, U9)."""
+        return self.departure is not Departure.STAYED
 
     @property
     def is_ai_played(self) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from okey.table import events as e
-from okey.table.reasons import OutcomeKind, VacateReason
+from okey.table.reasons import Departure, OutcomeKind, VacateReason
 
 from services.engine.accepted import HELD, MOST_KEPT, AcceptedRequests, Holds
 from services.engine.errors import RequestIdReused
@@ -12,7 +12,16 @@ from services.engine.record import Request, Row
 
 STARTED = e.MatchStarted("match-1", 1, ("anna", "bert"), 90, 10)
 ENDED = e.MatchEnded(
-    "match-1", OutcomeKind.CANAK_DRAW, -1, None, (), False, ("a", "b"), (False, False), (), 10
+    "match-1",
+    OutcomeKind.CANAK_DRAW,
+    -1,
+    None,
+    (),
+    False,
+    ("a", "b"),
+    (Departure.STAYED,) * 2,
+    (),
+    10,
 )
 
 

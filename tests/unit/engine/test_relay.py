@@ -13,7 +13,7 @@ from okey.rules.finish import FinishKind
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.errors import TableIsClosed
-from okey.table.reasons import OutcomeKind
+from okey.table.reasons import Departure, OutcomeKind
 from okey.table.state import Phase, SeatStatus
 from okey_runtime.validation import check_message
 
@@ -205,7 +205,7 @@ async def test_the_wallet_is_told_how_a_match_ended(kind: OutcomeKind) -> None:
         contending=(0, 1),
         is_tie_break=False,
         players=("anna", "bert"),
-        gave_up=(False, False),
+        departures=(Departure.STAYED,) * 2,
         points=(3, 4),
         kasa=0,
     )

@@ -10,7 +10,14 @@ from okey.simulation.ledger import DictionaryLedger, money_outcome
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.config import TableConfig
-from okey.table.reasons import CloseReason, ForfeitReason, OutcomeKind, VacateReason, VoidReason
+from okey.table.reasons import (
+    CloseReason,
+    Departure,
+    ForfeitReason,
+    OutcomeKind,
+    VacateReason,
+    VoidReason,
+)
 
 CONFIG = TableConfig("t", seat_count=2)
 MATCH = "t-1"
@@ -31,7 +38,7 @@ def started(config: TableConfig = CONFIG) -> DictionaryLedger:
 def ended(kind: OutcomeKind, contending: tuple[int, ...] = ()) -> e.MatchEnded:
     """A match that ended without a winner."""
     return e.MatchEnded(
-        MATCH, kind, -1, None, contending, False, ("ayse", "bora"), (False, False), (), 0
+        MATCH, kind, -1, None, contending, False, ("ayse", "bora"), (Departure.STAYED,) * 2, (), 0
     )
 
 

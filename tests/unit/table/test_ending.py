@@ -5,7 +5,7 @@ from okey.rules.finish import FinishKind
 from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table import events as e
-from okey.table.reasons import OutcomeKind, RoundResult
+from okey.table.reasons import Departure, OutcomeKind, RoundResult
 from okey.table.state import Phase
 
 from tests.factories import (
@@ -135,7 +135,7 @@ def test_what_a_canak_win_leaves_in_the_kasa(
         contending=(),
         is_tie_break=False,
         players=PLAYERS[:2],
-        gave_up=(False, False),
+        departures=(Departure.STAYED,) * 2,
         points=(),
         kasa=kasa,
     )
@@ -160,7 +160,7 @@ def test_a_drawn_match_gives_the_given_up_part_to_the_kasa() -> None:
     table.draw_round()
     assert ended(table).kind is OutcomeKind.CANAK_DRAW
     assert ended(table).kasa == 10 + 45
-    assert ended(table).gave_up == (True, False)
+    assert ended(table).departures == (Departure.FORFEITED, Departure.STAYED)
 
 
 def test_a_drawn_match_leaves_the_tenth_and_the_remainder_in_the_kasa() -> None:

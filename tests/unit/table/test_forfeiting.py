@@ -15,7 +15,7 @@ from okey.table.errors import (
     SeatsNotOpen,
     TimerStale,
 )
-from okey.table.reasons import ForfeitReason, OutcomeKind, RoundResult
+from okey.table.reasons import Departure, ForfeitReason, OutcomeKind, RoundResult
 from okey.table.state import Phase, SeatStatus, seated_players
 
 from tests.factories import (
@@ -164,10 +164,10 @@ def test_the_last_person_giving_up_ends_a_canak_match(build: Callable[[], Driver
     over = the(events, e.RoundEnded)
     assert (over.result, over.revealed) == (RoundResult.CUT_SHORT, seed)
     match = the(events, e.MatchEnded)
-    assert (match.kind, match.winner, match.gave_up) == (
+    assert (match.kind, match.winner, match.departures) == (
         OutcomeKind.HOUSE_WIN,
         -1,
-        (True,) * seats,
+        (Departure.FORFEITED,) * seats,
     )
     assert match.kasa == table.match.money.kasa_share
     assert kinds(table.settle()) == ["SettlementConfirmed", "TableClosed"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from okey.table import commands as c
 from okey.table import events as e
-from okey.table.reasons import CloseReason, OutcomeKind, RoundResult
+from okey.table.reasons import CloseReason, Departure, OutcomeKind, RoundResult
 from okey.table.state import Phase
 
 from tests.factories import (
@@ -181,7 +181,7 @@ def test_a_house_seat_keeps_its_points_and_plays_on() -> None:
     assert table.points == (2, 7, 6, 5)
     table.win(2)
     assert ended(table).winner == 2
-    assert ended(table).gave_up == (True, False, False, False)
+    assert ended(table).departures == (Departure.FORFEITED, *(Departure.STAYED,) * 3)
 
 
 def test_house_seats_do_not_win_while_two_people_are_left() -> None:

@@ -6,7 +6,7 @@ from okey.table import commands as c
 from okey.table import events as e
 from okey.table.errors import NotContending, NothingToGiveUp
 from okey.table.legal import LegalAction, legal_actions
-from okey.table.reasons import OutcomeKind, RoundResult
+from okey.table.reasons import Departure, OutcomeKind, RoundResult
 from okey.table.state import Phase
 
 from tests.factories import (
@@ -101,7 +101,7 @@ def test_those_out_of_it_are_done() -> None:
     table.refused(c.Forfeit(PLAYERS[3]), NothingToGiveUp)
     table.do(c.LeaveSeat(PLAYERS[3]))
     table.win(table.mover)
-    assert ended(table).gave_up == (False,) * 4
+    assert ended(table).departures == (Departure.STAYED,) * 4
     assert ended(table).players == PLAYERS
 
 
@@ -126,7 +126,7 @@ def test_a_contender_who_gives_up_is_played_by_an_ai() -> None:
     table.arrange({0: f"{NORMAL} R13"})
     table.act(c.Finish(Tile.R13))
     assert (ended(table).kind, ended(table).winner) == (OutcomeKind.KLASIK_WIN, 0)
-    assert ended(table).gave_up == (True, False, False, False)
+    assert ended(table).departures == (Departure.FORFEITED, *(Departure.STAYED,) * 3)
 
 
 def test_a_house_seat_does_not_finish_while_two_people_contend() -> None:

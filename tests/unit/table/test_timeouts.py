@@ -9,7 +9,7 @@ from okey.table import commands as c
 from okey.table import events as e
 from okey.table.config import TableConfig
 from okey.table.errors import TimerStale
-from okey.table.reasons import ForfeitReason
+from okey.table.reasons import Departure, ForfeitReason
 from okey.table.state import Phase, running_timers
 
 from tests.factories import (
@@ -117,7 +117,7 @@ def test_the_90_seconds_end_with_the_match_without_penalty(config: TableConfig) 
     assert running_timers(table.state) == ()
     table.now_ms = timer.deadline_ms
     table.refused(c.Expire(timer), TimerStale)
-    assert the(table.events, e.MatchEnded).gave_up == (False, False)
+    assert the(table.events, e.MatchEnded).departures == (Departure.STAYED,) * 2
 
 
 def test_after_90_seconds_the_seat_is_given_up_as_by_forfeit() -> None:
@@ -143,9 +143,10 @@ def test_the_house_may_let_the_absent_go_unpenalised() -> None:
     table.away(0)
     forfeited = the(table.expire(c.TimerKind.AWAY), e.SeatForfeited)
     assert not forfeited.is_penalised
-    assert table.seat(0).gave_up
+    assert table.seat(0).departure is Departure.EXCUSED
     gave_up = the(table.do(c.Forfeit(PLAYERS[1])), e.SeatForfeited)
     assert gave_up.is_penalised
+    assert table.seat(1).departure is Departure.FORFEITED
 
 
 def test_the_first_move_of_a_game_may_time_out() -> None:

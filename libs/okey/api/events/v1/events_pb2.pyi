@@ -118,6 +118,34 @@ ROUND_RESULT_VOIDED: RoundResult.ValueType  # 5
 """Operators voided the match (M10)."""
 Global___RoundResult: _TypeAlias = RoundResult  # noqa: Y015
 
+class _Departure:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _DepartureEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Departure.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    DEPARTURE_UNSPECIFIED: _Departure.ValueType  # 0
+    """Not said."""
+    DEPARTURE_STAYED: _Departure.ValueType  # 1
+    """The player stayed, or the seat was the house's from the start."""
+    DEPARTURE_FORFEITED: _Departure.ValueType  # 2
+    """Given up, with its penalty (M9, U9)."""
+    DEPARTURE_EXCUSED: _Departure.ValueType  # 3
+    """Left without a penalty, where the rule set does not penalise staying away (U9)."""
+
+class Departure(_Departure, metaclass=_DepartureEnumTypeWrapper):
+    """Whether a player stayed to the end of a match."""
+
+DEPARTURE_UNSPECIFIED: Departure.ValueType  # 0
+"""Not said."""
+DEPARTURE_STAYED: Departure.ValueType  # 1
+"""The player stayed, or the seat was the house's from the start."""
+DEPARTURE_FORFEITED: Departure.ValueType  # 2
+"""Given up, with its penalty (M9, U9)."""
+DEPARTURE_EXCUSED: Departure.ValueType  # 3
+"""Left without a penalty, where the rule set does not penalise staying away (U9)."""
+Global___Departure: _TypeAlias = Departure  # noqa: Y015
+
 class _OutcomeKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -1300,7 +1328,7 @@ class MatchEnded(_message.Message):
     CONTENDING_FIELD_NUMBER: _builtins.int
     IS_TIE_BREAK_FIELD_NUMBER: _builtins.int
     PLAYERS_FIELD_NUMBER: _builtins.int
-    GAVE_UP_FIELD_NUMBER: _builtins.int
+    DEPARTURES_FIELD_NUMBER: _builtins.int
     POINTS_FIELD_NUMBER: _builtins.int
     KASA_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
@@ -1324,8 +1352,8 @@ class MatchEnded(_message.Message):
         """The player by seat; empty for a house seat."""
 
     @_builtins.property
-    def gave_up(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bool]:
-        """By seat, whether it was given up (M9)."""
+    def departures(self) -> _containers.RepeatedScalarFieldContainer[Global___Departure.ValueType]:
+        """By seat, whether its player stayed to the end (M9, U9)."""
 
     @_builtins.property
     def points(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -1341,13 +1369,13 @@ class MatchEnded(_message.Message):
         contending: _abc.Iterable[_builtins.int] | None = ...,
         is_tie_break: _builtins.bool = ...,
         players: _abc.Iterable[_builtins.str] | None = ...,
-        gave_up: _abc.Iterable[_builtins.bool] | None = ...,
+        departures: _abc.Iterable[Global___Departure.ValueType] | None = ...,
         points: _abc.Iterable[_builtins.int] | None = ...,
         kasa: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contending", b"contending", "finish", b"finish", "gave_up", b"gave_up", "is_tie_break", b"is_tie_break", "kasa", b"kasa", "kind", b"kind", "match_id", b"match_id", "players", b"players", "points", b"points", "winner", b"winner"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["contending", b"contending", "departures", b"departures", "finish", b"finish", "is_tie_break", b"is_tie_break", "kasa", b"kasa", "kind", b"kind", "match_id", b"match_id", "players", b"players", "points", b"points", "winner", b"winner"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1160,7 +1160,7 @@ class MatchEnded(_message.Message):
     CONTENDING_FIELD_NUMBER: _builtins.int
     IS_TIE_BREAK_FIELD_NUMBER: _builtins.int
     PLAYERS_FIELD_NUMBER: _builtins.int
-    GAVE_UP_FIELD_NUMBER: _builtins.int
+    DEPARTURES_FIELD_NUMBER: _builtins.int
     POINTS_FIELD_NUMBER: _builtins.int
     KASA_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
@@ -1184,8 +1184,8 @@ class MatchEnded(_message.Message):
         """The player by seat; empty for a house seat."""
 
     @_builtins.property
-    def gave_up(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bool]:
-        """By seat, whether it was given up (M9)."""
+    def departures(self) -> _containers.RepeatedScalarFieldContainer[_events_pb2.Departure.ValueType]:
+        """By seat, whether its player stayed to the end (M9, U9)."""
 
     @_builtins.property
     def points(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -1201,13 +1201,13 @@ class MatchEnded(_message.Message):
         contending: _abc.Iterable[_builtins.int] | None = ...,
         is_tie_break: _builtins.bool = ...,
         players: _abc.Iterable[_builtins.str] | None = ...,
-        gave_up: _abc.Iterable[_builtins.bool] | None = ...,
+        departures: _abc.Iterable[_events_pb2.Departure.ValueType] | None = ...,
         points: _abc.Iterable[_builtins.int] | None = ...,
         kasa: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contending", b"contending", "finish", b"finish", "gave_up", b"gave_up", "is_tie_break", b"is_tie_break", "kasa", b"kasa", "kind", b"kind", "match_id", b"match_id", "players", b"players", "points", b"points", "winner", b"winner"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["contending", b"contending", "departures", b"departures", "finish", b"finish", "is_tie_break", b"is_tie_break", "kasa", b"kasa", "kind", b"kind", "match_id", b"match_id", "players", b"players", "points", b"points", "winner", b"winner"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
