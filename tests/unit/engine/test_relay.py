@@ -197,18 +197,7 @@ async def test_a_voided_match_is_told_to_both(tmp_path: Path) -> None:
 async def test_the_wallet_is_told_how_a_match_ended(kind: OutcomeKind) -> None:
     """M4: the wallet is told how a match ended, never an amount."""
     is_win = kind is OutcomeKind.CANAK_WIN
-    ended = e.MatchEnded(
-        match_id=f"{TABLE_ID}-1",
-        kind=kind,
-        winner=1,
-        finish=FinishKind.CIFT_OKEY if is_win else None,
-        contending=(0, 1),
-        is_tie_break=False,
-        players=("anna", "bert"),
-        departures=(Departure.STAYED,) * 2,
-        points=(3, 4),
-        kasa=0,
-    )
+    ended = match_ended(kind, finish=FinishKind.CIFT_OKEY if is_win else None)
     table = opened().state
     async with grpc.aio.insecure_channel("127.0.0.1:1") as channel:
         (call,) = WalletSink(channel).calls(table, table, Row(9, 1, (ended,)))
@@ -219,3 +208,44 @@ async def test_the_wallet_is_told_how_a_match_ended(kind: OutcomeKind) -> None:
         assert call.outcome.canak_win.finish == common_pb2.FINISH_KIND_CIFT_OKEY
     check_message(call)
     check_message(rated)
+
+
+@pytest.mark.parametrize(
+    ("departure", "told"),
+    [
+        (Departure.STAYED, rating_pb2.DEPARTURE_UNSPECIFIED),
+        (Departure.FORFEITED, rating_pb2.DEPARTURE_FORFEITED),
+        (Departure.EXCUSED, rating_pb2.DEPARTURE_EXCUSED),
+    ],
+)
+async def test_ratings_are_told_who_gave_up_and_who_was_excused(
+    departure: Departure, told: rating_pb2.Departure.ValueType
+) -> None:
+    """R5, U9: leaving costs its points where it was penalised, seat by seat."""
+    ended = match_ended(OutcomeKind.CANAK_DRAW, departures=(Departure.STAYED, departure))
+    table = opened().state
+    async with grpc.aio.insecure_channel("127.0.0.1:1") as channel:
+        (call,) = RatingSink(channel).calls(table, table, Row(9, 1, (ended,)))
+    assert isinstance(call, rating_pb2.RecordMatchRequest)
+    assert [seat.departure for seat in call.seats] == [rating_pb2.DEPARTURE_UNSPECIFIED, told]
+
+
+def match_ended(
+    kind: OutcomeKind,
+    *,
+    finish: FinishKind | None = None,
+    departures: tuple[Departure, ...] = (Departure.STAYED,) * 2,
+) -> e.MatchEnded:
+    """The end of a match between two people."""
+    return e.MatchEnded(
+        match_id=f"{TABLE_ID}-1",
+        kind=kind,
+        winner=1,
+        finish=finish,
+        contending=(0, 1),
+        is_tie_break=False,
+        players=("anna", "bert"),
+        departures=departures,
+        points=(3, 4),
+        kasa=0,
+    )
