@@ -51,6 +51,18 @@ class NoFreeSeat(Refused):
     reason = "NO_FREE_SEAT"
 
 
+class LeftBeforeStart(Refused):
+    """The player left this table when everybody had paid, and no round was dealt since (W2)."""
+
+    reason = "LEFT_BEFORE_START"
+
+
+class ReturnTooLate(Refused):
+    """The time to come back has run out; the seat is being given up (U9)."""
+
+    reason = "RETURN_TOO_LATE"
+
+
 class SeatsNotOpen(Refused):
     """Nobody can sit down in this phase."""
 

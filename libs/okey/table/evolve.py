@@ -240,6 +240,7 @@ def _deal(state: TableState, event: e.RoundDealt) -> TableState:
         phase=Phase.PLAYING,
         phase_deadline_ms=0,
         sealed=None,
+        left_late=(),
         last_dealer=event.dealer,
         match=replace(match_of(state), round_no=event.round_no),
         round=dealt,

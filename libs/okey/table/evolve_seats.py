@@ -5,7 +5,7 @@ from typing import assert_never
 
 from okey.rules.variant import HOUSE_SEAT_LEVEL
 from okey.table import events as e
-from okey.table.reasons import Departure
+from okey.table.reasons import Departure, VacateReason
 from okey.table.state import Seat, SeatStatus, TableState
 
 
@@ -23,7 +23,9 @@ def evolve_seats(state: TableState, event: e.SeatEvent) -> TableState:
             return _request(state, event)
         case e.SeatDeclined(seat, _, _, _, idle_deadline):
             return _vacate(state, seat, idle_deadline)
-        case e.SeatVacated(seat, _, _, _, idle_deadline):
+        case e.SeatVacated(seat, player, _, reason, idle_deadline):
+            if reason is VacateReason.LEFT_LATE:
+                state = replace(state, left_late=(*state.left_late, player))
             return _vacate(state, seat, idle_deadline)
         case e.SeatForfeited():
             return _forfeit(state, event)

@@ -4,7 +4,13 @@ from okey.table import events as e
 from okey.table.checks import seat_owned_by
 from okey.table.draft import Draft
 from okey.table.ending import end_if_house_wins
-from okey.table.errors import NoMatchRunning, NotAway, NothingToGiveUp
+from okey.table.errors import (
+    NoMatchRunning,
+    NotAway,
+    NothingToGiveUp,
+    ReturnTooLate,
+    TurnExpired,
+)
 from okey.table.reasons import ForfeitReason
 from okey.table.state import Phase
 
@@ -55,8 +61,22 @@ def return_to_seat(draft: Draft, player: str) -> None:
     seat = seat_owned_by(draft.state, player)
     if not draft.state.seats[seat].away_deadline_ms:
         raise NotAway(f"no stand-in minds seat {seat}: its player is at the table (U8)")
+    _check_in_time(draft, seat)
     deadline_ms = 0
     if is_to_move(draft, seat):
         least_ms = draft.now_ms + draft.rules.returned_turn_min_ms
         deadline_ms = max(draft.turn.deadline_ms, least_ms)
     draft.emit(e.PlayerReturned(seat, deadline_ms))
+
+
+def _check_in_time(draft: Draft, seat: int) -> None:
+    """U9, U12: a clock that has run out counts, also before it has rung."""
+    late_ms = draft.now_ms - draft.state.seats[seat].away_deadline_ms
+    if late_ms >= 0:
+        raise ReturnTooLate(
+            f"seat {seat} was to be taken back {late_ms} ms ago; it is given up (U9)"
+        )
+    if is_to_move(draft, seat) and draft.now_ms >= draft.turn.deadline_ms:
+        raise TurnExpired(
+            f"turn {draft.turn.number} of seat {seat} has run out; come back in its next (U12)"
+        )

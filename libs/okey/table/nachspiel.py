@@ -47,6 +47,11 @@ def play_on(draft: Draft, player: str) -> None:
             f"the table is {draft.state.phase.name} and seat {seat} {status.name}; "
             "playing on is said once, in the Nachspiel (Ç9)"
         )
+    late_ms = draft.now_ms - draft.state.phase_deadline_ms
+    if late_ms >= 0:
+        raise NotDeciding(
+            f"the Nachspiel ended {late_ms} ms ago; silence was back to the lobby (Ç9)"
+        )
     request_seat(draft, seat, player)
 
 

@@ -10,6 +10,7 @@ class VacateReason(IntEnum):
     SILENT = 2  # no answer in the Nachspiel (Ç9)
     IDLE = 3  # the table closed for idling (W1)
     START_DECLINED = 4  # the wallet found the hold void
+    LEFT_LATE = 5  # once everybody had paid (W2)
 
 
 class ForfeitReason(IntEnum):

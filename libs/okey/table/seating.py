@@ -11,6 +11,7 @@ from okey.table.draft import Draft
 from okey.table.errors import (
     AlreadySeated,
     InvalidNonce,
+    LeftBeforeStart,
     MatchRunning,
     NoFreeSeat,
     NoSuchSeat,
@@ -69,6 +70,11 @@ def take_seat(draft: Draft, player: str, seat: int) -> None:
         raise SeatsNotOpen(
             f"the table is {state.phase.name}; "
             "seats are open while it waits and in the Nachspiel (Ç9)"
+        )
+    if player in state.left_late:
+        raise LeftBeforeStart(
+            f"{player} left when everybody had paid; here there is a seat for them again after "
+            "the next deal, and at other tables at once (W2)"
         )
     request_seat(draft, _free_seat(state, seat), player)
 
@@ -138,9 +144,11 @@ def leave_seat(draft: Draft, player: str) -> None:
         case Phase.SETTLING:
             vacate(draft, seat, VacateReason.LEFT)
         case _:
+            reason = VacateReason.LEFT
             if state.phase is Phase.COUNTDOWN:
+                reason = VacateReason.LEFT_LATE
                 draft.emit(e.CountdownCancelled())
-            vacate(draft, seat, VacateReason.LEFT)
+            vacate(draft, seat, reason)
             close_if_empty(draft)
 
 
@@ -151,7 +159,7 @@ def _leave_tie_break(draft: Draft, seat: int) -> None:
         price = forfeit_price(draft.state.config.stake, draft.rules)
         raise MatchRunning(
             f"match {draft.match.match_id} is running; Forfeit gives it up "
-            f"for {price} chips and 20 rating points (M9)"
+            f"for {price} chips and {draft.rules.forfeit_milli_points // 1000} rating points (M9)"
         )
     vacate(draft, seat, VacateReason.LEFT)
 

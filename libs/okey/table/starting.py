@@ -51,7 +51,7 @@ def _void_before_deal(draft: Draft) -> None:
     )
     for index, seat in enumerate(before.seats):
         if seat.is_leaving:
-            vacate(draft, index, VacateReason.LEFT)
+            vacate(draft, index, VacateReason.LEFT_LATE)
         elif seat.is_person:
             request_seat(draft, index, seat.player)
     close_if_empty(draft)
@@ -73,7 +73,7 @@ def decline_start(draft: Draft, match_id: str, void_hold_ids: tuple[str, ...]) -
         if not is_named or seat.hold_id in void_hold_ids:
             vacate(draft, index, VacateReason.START_DECLINED)
         elif seat.is_leaving:
-            vacate(draft, index, VacateReason.LEFT)
+            vacate(draft, index, VacateReason.LEFT_LATE)
     close_if_empty(draft)
 
 

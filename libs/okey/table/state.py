@@ -158,6 +158,7 @@ class TableState:
     house_fill_deadline_ms: int = 0
     match_no: int = 0
     holds_asked: int = 0
+    left_late: tuple[str, ...] = ()
     last_dealer: int = -1
     last_turn: int = 0
     kasa: int = 0

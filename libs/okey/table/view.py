@@ -38,13 +38,17 @@ class Control(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SeatView:
-    """A seat as everybody sees it; ``rack_count`` and ``pile`` are of the running round."""
+    """A seat as everybody sees it; ``rack_count`` and ``pile`` are of the running round.
+
+    ``is_fill`` marks a bot that filled a free seat: the match is unrated (W5).
+    """
 
     seat: int
     status: SeatStatus
     control: Control
     player: str
     bot_level: BotLevel | None
+    is_fill: bool
     away_deadline_ms: int
     gave_up: bool
     points: int
@@ -92,8 +96,9 @@ class RoundView:
 class TableView:
     """A table as ``viewer`` (a seat, or SPECTATOR) sees it; amounts in chips.
 
-    ``forfeit_price`` is what giving up would cost now, beside 20 rating points (M9), 0 when there
-    is no match. ``commitment`` binds the server to the seed of the running or coming round (T9).
+    ``forfeit_price`` is what giving up would cost the viewer now, beside 20 rating points (M9), 0
+    where there is nothing to give up. ``commitment`` binds the server to the seed of the running or
+    coming round (T9).
     """
 
     config: TableConfig
@@ -115,7 +120,8 @@ def view(state: TableState, viewer: int) -> TableView:
     """The table as ``viewer`` sees it: a seat number, or SPECTATOR."""
     config = state.config
     running = state.round
-    has_match = state.match is not None and state.phase in (Phase.PLAYING, Phase.PAUSE)
+    legal = legal_actions(state, viewer)
+    price = forfeit_price(config.stake, config.rules)
     return TableView(
         config=config,
         viewer=viewer,
@@ -128,8 +134,8 @@ def view(state: TableState, viewer: int) -> TableView:
         seats=tuple(_seat_view(state, seat) for seat in range(config.seat_count)),
         round=_round_view(state, running, viewer) if running is not None else None,
         timers=running_timers(state),
-        legal_actions=legal_actions(state, viewer),
-        forfeit_price=forfeit_price(config.stake, config.rules) if has_match else 0,
+        legal_actions=legal,
+        forfeit_price=price if LegalAction.FORFEIT in legal else 0,
     )
 
 
@@ -158,6 +164,7 @@ def _seat_view(state: TableState, seat: int) -> SeatView:
         control=_control(state, seat),
         player=own.player,
         bot_level=own.house,
+        is_fill=own.is_fill,
         away_deadline_ms=own.away_deadline_ms,
         gave_up=own.gave_up,
         points=points[seat] if points else 0,

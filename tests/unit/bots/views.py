@@ -78,6 +78,7 @@ def seat(number: int, pile: tuple[Tile, ...], has_announced: bool) -> SeatView:
         control=Control.HOUSE,
         player="",
         bot_level=BotLevel.NORMAL,
+        is_fill=False,
         away_deadline_ms=0,
         gave_up=False,
         points=0,

@@ -12,8 +12,10 @@ from okey.table.errors import (
     NotAway,
     NotPlayedByAi,
     NotSeated,
+    ReturnTooLate,
     SeatsNotOpen,
     TimerStale,
+    TurnExpired,
 )
 from okey.table.reasons import Departure, ForfeitReason, OutcomeKind, RoundResult
 from okey.table.state import Phase, SeatStatus, seated_players
@@ -327,3 +329,26 @@ def test_a_move_after_coming_back_is_ones_own() -> None:
     table.act(c.AnnounceCift())
     table.pass_turn()
     assert of_kind(table.events, e.TileDiscarded)[-1].seat == 0
+
+
+def test_the_time_to_come_back_ends_at_its_deadline() -> None:
+    """U9, U12: a clock that has run out counts, also before it has rung."""
+    table = dealt(canak(4))
+    seat = table.mover
+    table.away(seat)
+    table.pass_turn()
+    table.now_ms = table.seat(seat).away_deadline_ms
+    table.refused(c.ReturnToSeat(PLAYERS[seat]), ReturnTooLate)
+    assert the(table.expire(c.TimerKind.AWAY), e.SeatForfeited).seat == seat
+
+
+def test_a_turn_that_has_run_out_is_not_brought_back() -> None:
+    """U8, U12: the stand-in's turn counts by its deadline; one comes back in the next."""
+    table = dealt(canak(4))
+    seat = table.mover
+    table.away(seat)
+    table.now_ms = table.turn.deadline_ms
+    table.refused(c.ReturnToSeat(PLAYERS[seat]), TurnExpired)
+    table.time_out()
+    table.do(c.ReturnToSeat(PLAYERS[seat]))
+    assert not table.seat(seat).away_deadline_ms

@@ -203,3 +203,12 @@ def test_leaving_in_the_count_down_after_the_nachspiel_opens_the_seat() -> None:
     table.do(c.TakeSeat("eda"))
     table.pay()
     assert table.is_in(Phase.COUNTDOWN)
+
+
+def test_the_time_to_decide_ends_at_its_deadline() -> None:
+    """Ç9, U12: at the deadline silence has counted, also before the clock has rung."""
+    table = nachspiel()
+    table.now_ms = table.timer(c.TimerKind.NACHSPIEL).deadline_ms - 1
+    table.do(c.PlayOn(PLAYERS[0]))
+    table.wait(1)
+    table.refused(c.PlayOn(PLAYERS[1]), NotDeciding)

@@ -9,6 +9,7 @@ from okey.table import events as e
 from okey.table.config import InvalidTableConfig, TableConfig
 from okey.table.errors import (
     AlreadySeated,
+    LeftBeforeStart,
     MatchRunning,
     NoFreeSeat,
     NoSuchSeat,
@@ -185,7 +186,7 @@ def test_leaving_before_the_start_is_free_and_cancels_the_count_down() -> None:
     events = table.do(c.LeaveSeat(PLAYERS[1]))
     assert kinds(events) == ["CountdownCancelled", "SeatVacated"]
     assert the(events, e.SeatVacated).hold_id == hold
-    assert the(events, e.SeatVacated).reason is VacateReason.LEFT
+    assert the(events, e.SeatVacated).reason is VacateReason.LEFT_LATE
     assert table.is_in(Phase.WAITING)
     assert not table.has_timer(c.TimerKind.COUNTDOWN)
     assert table.seat(0).status is SeatStatus.PAID
@@ -193,6 +194,33 @@ def test_leaving_before_the_start_is_free_and_cancels_the_count_down() -> None:
     table.do(c.TakeSeat("eda"))
     table.pay()
     assert table.timer(c.TimerKind.COUNTDOWN).deadline_ms == START_MS + 4_000
+
+
+@pytest.mark.parametrize("answer", ["count-down", "committed", "declined"])
+def test_who_leaves_late_gets_no_seat_before_the_next_deal(answer: str) -> None:
+    """W2: joining and leaving for ever does not keep a table from starting."""
+    table = paid() if answer == "count-down" else starting()
+    table.do(c.LeaveSeat(PLAYERS[1]))
+    if answer == "committed":
+        table.do(c.ConfirmStart(table.state.match_id))
+    if answer == "declined":
+        table.do(c.DeclineStart(table.state.match_id, (table.seat(1).hold_id,)))
+        table.refused(c.TakeSeat(PLAYERS[0]), AlreadySeated)
+        return  # the wallet found the hold void: nobody left late
+    table.refused(c.TakeSeat(PLAYERS[1]), LeftBeforeStart)
+    table.do(c.TakeSeat("eda"))
+    table.pay()
+    table.start()
+    assert table.is_in(Phase.PLAYING)
+    assert table.state.left_late == ()
+
+
+def test_leaving_while_the_table_waits_closes_no_door() -> None:
+    """W1: who left a waiting table may come back."""
+    table = seated(canak(4))
+    table.do(c.LeaveSeat(PLAYERS[1]))
+    table.do(c.TakeSeat(PLAYERS[1]))
+    assert table.player(1) == PLAYERS[1]
 
 
 def test_leaving_an_unanswered_stake_voids_its_hold_too() -> None:
@@ -259,6 +287,21 @@ def test_an_idle_table_closes_with_refunds() -> None:
     assert all(each.hold_id for each in of_kind(events, e.SeatVacated))
     assert {each.reason for each in of_kind(events, e.SeatVacated)} == {VacateReason.IDLE}
     assert the(events, e.TableClosed).reason is CloseReason.IDLE
+
+
+def test_idling_frees_a_seat_whose_stake_the_wallet_has_not_answered_for() -> None:
+    """W1, M1: the hold asked for is given back too, whatever becomes of the question."""
+    table = opened(canak(4))
+    table.pay()
+    table.do(c.TakeSeat("x"))
+    asked = table.seat(1).hold_id
+    assert table.seat(1).status is SeatStatus.REQUESTED
+    vacated = of_kind(table.expire(c.TimerKind.IDLE), e.SeatVacated)
+    assert [(each.seat, each.player) for each in vacated] == [(0, PLAYERS[0]), (1, "x")]
+    assert vacated[1].hold_id == asked != ""
+    assert {seat.status for seat in table.state.seats} == {SeatStatus.FREE}
+    assert seated_players(table.state) == frozenset()
+    table.ignored(c.ConfirmHold(asked))
 
 
 def test_joining_and_leaving_start_the_idle_clock_anew() -> None:
@@ -349,6 +392,15 @@ def test_filling_does_not_take_seats_of_people_who_decide() -> None:
     assert table.is_in(Phase.NACHSPIEL)
     events = table.expire(c.TimerKind.NACHSPIEL)
     assert "TableClosed" in kinds(events), "bots alone do not keep a table"
+
+
+@pytest.mark.parametrize("build", [opened, paid, starting, dealt, paused, settling, nachspiel])
+def test_who_sits_is_bound_in_every_phase(build: Callable[[], Driver]) -> None:
+    """W3: while the result is with the wallet and in the Nachspiel too."""
+    table = build()
+    people = {seat.player for seat in table.state.seats if seat.player}
+    assert people
+    assert seated_players(table.state) == people
 
 
 def test_who_sits_is_bound_to_the_table() -> None:

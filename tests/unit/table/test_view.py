@@ -207,6 +207,23 @@ def test_the_price_of_giving_up_is_told() -> None:
     assert view(dealt(canak(stake=55)).state, 0).forfeit_price == 27
     for build in (opened, paid, settling, nachspiel):
         assert view(build().state, 0).forfeit_price == 0
+    assert view(dealt(canak(stake=55)).state, SPECTATOR).forfeit_price == 0
+
+
+def test_who_is_out_of_a_tie_break_has_nothing_to_give_up() -> None:
+    """K6: no price, because leaving is free."""
+    table = tie_break(0, 1)
+    assert [view(table.state, seat).forfeit_price > 0 for seat in range(4)] == [True] * 2 + [
+        False
+    ] * 2
+
+
+def test_a_bot_that_fills_in_is_marked() -> None:
+    """W5: everybody sees that the match is unrated."""
+    table = opened(canak(2, house_fill_after_ms=5_000))
+    table.expire(c.TimerKind.HOUSE_FILL)
+    assert [seat.is_fill for seat in view(table.state, SPECTATOR).seats] == [False, True]
+    assert not view(dealt(solo()).state, SPECTATOR).seats[1].is_fill
 
 
 def test_the_money_that_is_played_for() -> None:

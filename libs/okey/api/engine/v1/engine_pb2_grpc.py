@@ -127,7 +127,7 @@ class TableServiceServicer:
 
     def TakeSeat(self, request, context):
         """Sits a player down and waits a moment for the wallet. Roles: lobby. Reasons: SEAT_TAKEN, NO_FREE_SEAT,
-        SEATS_NOT_OPEN, ALREADY_SEATED (metadata `table_id` where it is another one), MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
+        SEATS_NOT_OPEN, LEFT_BEFORE_START, ALREADY_SEATED (metadata `table_id` where it is another one), MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -167,7 +167,7 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReturnToSeat(self, request, context):
-        """Takes the seat back from its stand-in (U8). Roles: player. Reasons: NOT_AWAY.
+        """Takes the seat back from its stand-in (U8). Roles: player. Reasons: NOT_AWAY, RETURN_TOO_LATE, TURN_EXPIRED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -33,7 +33,7 @@ class TableServiceStub:
     """
     TakeSeat: _aio.UnaryUnaryMultiCallable[_engine_pb2.TakeSeatRequest, _engine_pb2.TakeSeatResponse]
     """Sits a player down and waits a moment for the wallet. Roles: lobby. Reasons: SEAT_TAKEN, NO_FREE_SEAT,
-    SEATS_NOT_OPEN, ALREADY_SEATED (metadata `table_id` where it is another one), MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
+    SEATS_NOT_OPEN, LEFT_BEFORE_START, ALREADY_SEATED (metadata `table_id` where it is another one), MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
     """
     LeaveSeat: _aio.UnaryUnaryMultiCallable[_engine_pb2.LeaveSeatRequest, _engine_pb2.LeaveSeatResponse]
     """Leaves before the match starts or after it ended; free (W2, M1). Roles: player, lobby. Reasons: MATCH_RUNNING
@@ -53,7 +53,7 @@ class TableServiceStub:
     NO_MATCH_RUNNING, NOTHING_TO_GIVE_UP.
     """
     ReturnToSeat: _aio.UnaryUnaryMultiCallable[_engine_pb2.ReturnToSeatRequest, _engine_pb2.ReturnToSeatResponse]
-    """Takes the seat back from its stand-in (U8). Roles: player. Reasons: NOT_AWAY."""
+    """Takes the seat back from its stand-in (U8). Roles: player. Reasons: NOT_AWAY, RETURN_TOO_LATE, TURN_EXPIRED."""
     PlayOn: _aio.UnaryUnaryMultiCallable[_engine_pb2.PlayOnRequest, _engine_pb2.PlayOnResponse]
     """Stays for the Nachspiel and pays the stake again; waits a moment for the wallet (Ç8). Roles: player. Reasons:
     NOT_DECIDING, MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
@@ -102,7 +102,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_engine_pb2.TakeSeatRequest, _abc.Awaitable[_engine_pb2.TakeSeatResponse]],
     ) -> _abc.Awaitable[_engine_pb2.TakeSeatResponse]:
         """Sits a player down and waits a moment for the wallet. Roles: lobby. Reasons: SEAT_TAKEN, NO_FREE_SEAT,
-        SEATS_NOT_OPEN, ALREADY_SEATED (metadata `table_id` where it is another one), MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
+        SEATS_NOT_OPEN, LEFT_BEFORE_START, ALREADY_SEATED (metadata `table_id` where it is another one), MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
         """
 
     @_abc_1.abstractmethod
@@ -152,7 +152,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.ReturnToSeatRequest,
         context: _aio.ServicerContext[_engine_pb2.ReturnToSeatRequest, _abc.Awaitable[_engine_pb2.ReturnToSeatResponse]],
     ) -> _abc.Awaitable[_engine_pb2.ReturnToSeatResponse]:
-        """Takes the seat back from its stand-in (U8). Roles: player. Reasons: NOT_AWAY."""
+        """Takes the seat back from its stand-in (U8). Roles: player. Reasons: NOT_AWAY, RETURN_TOO_LATE, TURN_EXPIRED."""
 
     @_abc_1.abstractmethod
     def PlayOn(

@@ -42,6 +42,8 @@ class _VacateReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_VacateRe
     """The table closed for idling (W1)."""
     VACATE_REASON_START_DECLINED: _VacateReason.ValueType  # 4
     """The wallet found the stake's hold void when the match was to start."""
+    VACATE_REASON_LEFT_LATE: _VacateReason.ValueType  # 5
+    """The player left once everybody had paid, and gets no seat here before the next deal (W2)."""
 
 class VacateReason(_VacateReason, metaclass=_VacateReasonEnumTypeWrapper):
     """Why a seat became free."""
@@ -56,6 +58,8 @@ VACATE_REASON_IDLE: VacateReason.ValueType  # 3
 """The table closed for idling (W1)."""
 VACATE_REASON_START_DECLINED: VacateReason.ValueType  # 4
 """The wallet found the stake's hold void when the match was to start."""
+VACATE_REASON_LEFT_LATE: VacateReason.ValueType  # 5
+"""The player left once everybody had paid, and gets no seat here before the next deal (W2)."""
 Global___VacateReason: _TypeAlias = VacateReason  # noqa: Y015
 
 class _ForfeitReason:
