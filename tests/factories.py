@@ -57,6 +57,7 @@ __all__ = [
     "seated",
     "seed",
     "settling",
+    "shuffled",
     "solo",
     "starting",
     "the",
@@ -136,10 +137,15 @@ def starting(config: TableConfig | None = None) -> Driver:
 
 def dealt(config: TableConfig | None = None, starter: int = 0) -> Driver:
     """The first round is dealt and ``starter`` is to move, with FAR hands all round."""
-    chosen = config or canak()
-    table = _just_dealt(chosen, _seed_of_starter(chosen, starter))
+    table = shuffled(config, starter)
     table.arrange()
     return table
+
+
+def shuffled(config: TableConfig | None = None, starter: int = 0) -> Driver:
+    """The first round is dealt and ``starter`` is to move, with the tiles that its seed gave."""
+    chosen = config or canak()
+    return _just_dealt(chosen, _seed_of_starter(chosen, starter))
 
 
 @cache

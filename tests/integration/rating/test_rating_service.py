@@ -150,6 +150,23 @@ async def test_every_way_a_match_ends_can_be_told(
     assert len(changes) == (4 if result.HasField("klasik_win") else 0)
 
 
+async def test_a_voided_match_of_two_compensates_nobody(stub_of: StubOf) -> None:
+    """R4, M10: the forfeit stands, and the match brings its opponent nothing."""
+    engine, operator = stub_of(Role.ENGINE), stub_of(Role.OPERATOR)
+    await engine.RecordForfeit(a_forfeit())
+    request = a_match(
+        seats=[
+            rating_pb2.MatchSeat(player_id="ada"),
+            rating_pb2.MatchSeat(player_id="bo", departure=rating_pb2.DEPARTURE_FORFEITED),
+        ]
+    )
+    request.result.CopyFrom(rating_pb2.MatchResult(voided=rating_pb2.MatchVoid()))
+    recorded = await engine.RecordMatch(request)
+    assert (list(recorded.changes), list(recorded.sinks)) == ([], [])
+    totals = (await operator.ListSinks(rating_pb2.ListSinksRequest())).totals
+    assert {total.amount_milli for total in totals} == {20_000}
+
+
 async def test_history_and_board_are_paged_by_their_tokens(stub_of: StubOf) -> None:
     engine, player = stub_of(Role.ENGINE), stub_of(Role.PLAYER)
     for number in range(1, 4):

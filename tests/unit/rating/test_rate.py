@@ -14,6 +14,7 @@ from okey.rating import (
     Outcome,
     RatedMatch,
     Sink,
+    Voided,
     rate_forfeit,
     rate_match,
 )
@@ -139,6 +140,16 @@ class TestUnrated:
         """R4: Çanak and Klasik draws alike."""
         assert rated(canak(player(), player(1500)), Drawn()) == MatchRating()
         assert rated(klasik(player(), player(1500)), Drawn()) == MatchRating()
+
+    def test_a_voided_match_changes_nobody(self) -> None:
+        """R4, M10: who stayed while the other gave up is not compensated either."""
+        for match in (
+            canak(player(), player(1500)),
+            canak(player(), player(gave_up=True)),
+            klasik(player(gave_up=True), player()),
+            canak(player(), player(gave_up=True), player(), player()),
+        ):
+            assert rated(match, Voided()) == MatchRating()
 
     def test_a_house_seats_win_changes_nobody(self) -> None:
         """R4: as the outcome, or as a winning seat that its player gave up."""

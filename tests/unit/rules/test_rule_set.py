@@ -33,6 +33,11 @@ def test_start_points_are_3_5_10_15_or_20() -> None:
     assert DEFAULT_RULE_SET.default_start_points == 20
 
 
+def test_a_player_sits_at_one_table_unless_a_house_says_otherwise() -> None:
+    """W3: the setting is on."""
+    assert DEFAULT_RULE_SET.one_table_per_player
+
+
 def test_a_house_changes_one_number_and_nothing_else() -> None:
     house = replace(DEFAULT_RULE_SET, version="2026.11-house", kasa_percent=15)
     assert house.kasa_percent == 15

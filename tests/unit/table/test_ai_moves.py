@@ -151,6 +151,29 @@ def test_a_stand_in_plays_for_seven_pairs_once_they_are_announced() -> None:
     table.act(c.Discard(Tile.R2))
 
 
+def test_a_stand_in_forgets_melds_once_seven_pairs_are_announced() -> None:
+    """U8, H12: though the hand is nearer to a normal finish, only its pairs count then."""
+    near_normal = "Y1 Y2 Y3 Y3 Y4 Y5 B5 B6 B7 K11 K12 K13 R9 R9"
+    table = second_turn()
+    table.act(c.AnnounceCift())
+    table.away(1)
+    table.arrange({1: near_normal}, stock="K2 K2 K2")
+    table.draw()
+    message = table.act_refused(c.Discard(Tile.R9), StandInMayNot)
+    assert "from 5 to 6" in message
+    table.act(c.Discard(Tile.Y1))
+
+
+def test_a_stand_in_without_an_announcement_keeps_the_nearer_form() -> None:
+    """U8, H13: the same hand and discards, judged the other way round."""
+    near_normal = "Y1 Y2 Y3 Y3 Y4 Y5 B5 B6 B7 K11 K12 K13 R9 R9"
+    table = minded()
+    table.arrange({1: near_normal}, stock="K2 K2 K2")
+    table.draw()
+    table.act_refused(c.Discard(Tile.Y1), StandInMayNot)
+    table.act(c.Discard(Tile.R9))
+
+
 def test_a_stand_ins_impossible_discards_are_refused_as_anybodys() -> None:
     """U8, U1: before the draw, or of a tile not held."""
     table = minded()

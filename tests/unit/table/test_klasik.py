@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from okey.table import commands as c
 from okey.table import events as e
+from okey.table.legal import LegalAction, legal_actions
 from okey.table.reasons import CloseReason, Departure, OutcomeKind, RoundResult
 from okey.table.state import Phase
 
@@ -192,6 +193,34 @@ def test_house_seats_do_not_win_while_two_people_are_left() -> None:
     table.win(1)
     assert ended(table).winner == 1
     assert ended(table).points == (18, 3, 2, 0)
+
+
+def test_a_house_seat_may_win_a_round_all_the_same() -> None:
+    """K9, K2: it plays on like anybody, takes its points, and the match goes on."""
+    table = dealt(klasik(4))
+    table.do(c.Forfeit(PLAYERS[0]))
+    table.arrange({0: f"{NORMAL} R13"})
+    assert LegalAction.FINISH in legal_actions(table.state, 0)
+    events = table.win(0)
+    assert kinds(events) == ["RoundEnded", "PointsTaken", "PauseStarted"]
+    assert the(events, e.RoundEnded).seat == 0
+    assert the(events, e.PointsTaken) == e.PointsTaken(0, 2, (20, 18, 18, 18))
+
+
+@pytest.mark.parametrize(
+    ("before", "winner"),
+    [((5, 2, 9, 10), 3), ((5, 2, 10, 9), 2), ((8, 2, 11, 4), 2), ((9, 2, 10, 4), 0)],
+)
+def test_the_second_best_is_neither_crowned_nor_in_a_tie_break(
+    before: tuple[int, ...], winner: int
+) -> None:
+    """K5: one point less than the most is not the most, wherever it sits."""
+    table = dealt(klasik(4))
+    table.set_points(*before)
+    events = table.win(0)
+    assert sorted(ended(table).points)[-2] == max(ended(table).points) - 1
+    assert kinds(events) == ["RoundEnded", "PointsTaken", "MatchEnded"]
+    assert (ended(table).kind, ended(table).winner) == (OutcomeKind.KLASIK_WIN, winner)
 
 
 def test_a_house_seat_may_win_against_the_last_person() -> None:

@@ -113,6 +113,19 @@ def test_one_draw_a_turn() -> None:
     table.act_refused(c.Draw(PILE), AlreadyDrawn)
 
 
+def test_a_draw_from_the_pile_is_the_turns_draw_too() -> None:
+    """U1: after it neither the stock nor what lies on the pile now is open."""
+    table = second_turn()
+    for _ in range(2):
+        table.pass_turn()
+    assert table.mover == 1
+    assert table.hand(0).pile[0] is Tile.K2
+    table.draw(PILE)
+    assert table.hand(0).pile == (Tile.K2,)
+    table.act_refused(c.Draw(STOCK), AlreadyDrawn)
+    table.act_refused(c.Draw(PILE), AlreadyDrawn)
+
+
 def test_no_discard_and_no_finish_before_the_draw() -> None:
     """U1, H7: both need the fifteenth tile."""
     table = second_turn()

@@ -289,21 +289,6 @@ def test_an_idle_table_closes_with_refunds() -> None:
     assert the(events, e.TableClosed).reason is CloseReason.IDLE
 
 
-def test_idling_frees_a_seat_whose_stake_the_wallet_has_not_answered_for() -> None:
-    """W1, M1: the hold asked for is given back too, whatever becomes of the question."""
-    table = opened(canak(4))
-    table.pay()
-    table.do(c.TakeSeat("x"))
-    asked = table.seat(1).hold_id
-    assert table.seat(1).status is SeatStatus.REQUESTED
-    vacated = of_kind(table.expire(c.TimerKind.IDLE), e.SeatVacated)
-    assert [(each.seat, each.player) for each in vacated] == [(0, PLAYERS[0]), (1, "x")]
-    assert vacated[1].hold_id == asked != ""
-    assert {seat.status for seat in table.state.seats} == {SeatStatus.FREE}
-    assert seated_players(table.state) == frozenset()
-    table.ignored(c.ConfirmHold(asked))
-
-
 def test_joining_and_leaving_start_the_idle_clock_anew() -> None:
     """W1: paying does not."""
     table = opened(canak(4))
@@ -392,15 +377,6 @@ def test_filling_does_not_take_seats_of_people_who_decide() -> None:
     assert table.is_in(Phase.NACHSPIEL)
     events = table.expire(c.TimerKind.NACHSPIEL)
     assert "TableClosed" in kinds(events), "bots alone do not keep a table"
-
-
-@pytest.mark.parametrize("build", [opened, paid, starting, dealt, paused, settling, nachspiel])
-def test_who_sits_is_bound_in_every_phase(build: Callable[[], Driver]) -> None:
-    """W3: while the result is with the wallet and in the Nachspiel too."""
-    table = build()
-    people = {seat.player for seat in table.state.seats if seat.player}
-    assert people
-    assert seated_players(table.state) == people
 
 
 def test_who_sits_is_bound_to_the_table() -> None:

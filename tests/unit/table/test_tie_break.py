@@ -75,6 +75,20 @@ def test_a_drawn_tie_break_is_repeated() -> None:
     assert the(table.next_round(), e.RoundDealt).dealer == {1: 3, 3: 1}[dealer]
 
 
+@pytest.mark.parametrize("contenders", [(0, 2), (0, 1, 3)])
+def test_passing_tiles_for_ever_is_counted_by_who_plays(contenders: tuple[int, ...]) -> None:
+    """U14, K6: 20 turns for each of the two or three who play, not for each seat of the table."""
+    table = tie_break(*contenders)
+    table.pass_turn()
+    table.pass_turn()  # from the stock: the count begins here
+    for turn in range(20 * len(contenders)):
+        assert table.is_in(Phase.PLAYING), f"ended after {turn} turns"
+        table.pass_turn(PILE)
+    assert table.is_in(Phase.PAUSE)
+    last = [each for each in table.events if isinstance(each, e.RoundEnded)][-1]
+    assert last.result is RoundResult.NO_STOCK_DRAWS
+
+
 def test_ten_drawn_tie_breaks_draw_the_match_among_its_contenders() -> None:
     """K10: tie-breaks count, and the round that was cut short or won before them does not."""
     table = tie_break(1, 3)

@@ -97,6 +97,19 @@ def test_penalties_stand_and_given_up_seats_are_free() -> None:
     assert table.seat(2).away_deadline_ms == 0
 
 
+@pytest.mark.parametrize("seats", [2, 4])
+def test_the_deal_goes_on_to_the_next_dealer_after_a_voided_match(seats: int) -> None:
+    """T8, M10: voiding a match does not begin the order of dealers anew."""
+    table = dealt(canak(seats))
+    for _ in range(2 * seats):
+        dealer = table.round.dealer
+        table.do(VOID)
+        table.play_on(*range(seats))
+        table.start()
+        assert table.round.dealer == (dealer + 1) % seats
+        assert table.mover == (dealer + 2) % seats
+
+
 def test_solo_bots_stay() -> None:
     """M10, O1: the person may play on at once."""
     table = dealt(solo(4))
