@@ -38,13 +38,11 @@ class RuleSet:
     takeover_grace_ms: int = 5_000  # an engine's take-over of a table never leaves less than this
     countdown_ms: int = 3_000  # U13: from the last stake paid to the deal
     round_pause_ms: int = 5_000  # U13: between Klasik rounds
-    stockless_turns_per_seat: int = 20  # U14: turns in a row without a stock draw, for each seat
+    stockless_turns_per_seat: int = 20  # U14: for each seat playing the round
 
     # Waiting and sitting
     idle_close_ms: int = 1_800_000  # W1
     one_table_per_player: bool = True  # W3
-    house_fill: bool = False  # W5: whether free seats are filled where a table does not say
-    house_fill_wait_ms: int = 30_000  # W5
 
     # Hands
     cift_announce_turns: int = 3  # H10: the first own turns in which çift may be announced

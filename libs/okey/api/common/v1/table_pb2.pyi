@@ -114,8 +114,6 @@ class RuleSet(_message.Message):
     STOCKLESS_TURNS_PER_SEAT_FIELD_NUMBER: _builtins.int
     IDLE_CLOSE_MS_FIELD_NUMBER: _builtins.int
     ONE_TABLE_PER_PLAYER_FIELD_NUMBER: _builtins.int
-    HOUSE_FILL_FIELD_NUMBER: _builtins.int
-    HOUSE_FILL_WAIT_MS_FIELD_NUMBER: _builtins.int
     CIFT_ANNOUNCE_TURNS_FIELD_NUMBER: _builtins.int
     CIFT_WITHDRAW_TURNS_FIELD_NUMBER: _builtins.int
     MIN_STAKE_FIELD_NUMBER: _builtins.int
@@ -168,15 +166,11 @@ class RuleSet(_message.Message):
     round_pause_ms: _builtins.int
     """Round pause, in milliseconds: between Klasik rounds (U13)."""
     stockless_turns_per_seat: _builtins.int
-    """Stockless turns per seat: turns in a row without a stock draw, for each seat (U14)."""
+    """Stockless turns per seat: turns in a row without a stock draw, for each seat playing the round (U14)."""
     idle_close_ms: _builtins.int
     """Idle close, in milliseconds (W1)."""
     one_table_per_player: _builtins.bool
     """One table per player (W3)."""
-    house_fill: _builtins.bool
-    """House fill: whether free seats are filled where a table does not say (W5)."""
-    house_fill_wait_ms: _builtins.int
-    """House fill wait, in milliseconds (W5)."""
     cift_announce_turns: _builtins.int
     """Çift announce turns: the first own turns in which çift may be announced (H10)."""
     cift_withdraw_turns: _builtins.int
@@ -251,8 +245,6 @@ class RuleSet(_message.Message):
         stockless_turns_per_seat: _builtins.int = ...,
         idle_close_ms: _builtins.int = ...,
         one_table_per_player: _builtins.bool = ...,
-        house_fill: _builtins.bool = ...,
-        house_fill_wait_ms: _builtins.int = ...,
         cift_announce_turns: _builtins.int = ...,
         cift_withdraw_turns: _builtins.int = ...,
         min_stake: _builtins.int = ...,
@@ -283,7 +275,7 @@ class RuleSet(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["abandonment_is_forfeit", b"abandonment_is_forfeit", "away_timeout_ms", b"away_timeout_ms", "away_timeouts", b"away_timeouts", "bonus_percent", b"bonus_percent", "bot_bank_floor", b"bot_bank_floor", "cift_announce_turns", b"cift_announce_turns", "cift_withdraw_turns", b"cift_withdraw_turns", "countdown_ms", b"countdown_ms", "default_stake", b"default_stake", "default_start_points", b"default_start_points", "default_turn_timeout_ms", b"default_turn_timeout_ms", "double_points", b"double_points", "drawn_rounds_limit", b"drawn_rounds_limit", "forfeit_milli_points", b"forfeit_milli_points", "forfeit_percent", b"forfeit_percent", "forfeit_stake_reserve", b"forfeit_stake_reserve", "gosterge_points", b"gosterge_points", "house_fill", b"house_fill", "house_fill_wait_ms", b"house_fill_wait_ms", "house_turn_ms", b"house_turn_ms", "idle_close_ms", b"idle_close_ms", "kasa_percent", b"kasa_percent", "max_stake", b"max_stake", "max_turn_timeout_ms", b"max_turn_timeout_ms", "min_stake", b"min_stake", "min_turn_timeout_ms", b"min_turn_timeout_ms", "nachspiel_ms", b"nachspiel_ms", "normal_points", b"normal_points", "one_table_per_player", b"one_table_per_player", "rake_percent", b"rake_percent", "rating_k_new", b"rating_k_new", "rating_k_settled", b"rating_k_settled", "rating_new_matches", b"rating_new_matches", "rating_start", b"rating_start", "returned_turn_min_ms", b"returned_turn_min_ms", "round_pause_ms", b"round_pause_ms", "solo_stake_limit_easy", b"solo_stake_limit_easy", "solo_stake_limit_normal", b"solo_stake_limit_normal", "solo_stake_limit_strong", b"solo_stake_limit_strong", "special_points", b"special_points", "start_points_choices", b"start_points_choices", "stockless_turns_per_seat", b"stockless_turns_per_seat", "takeover_grace_ms", b"takeover_grace_ms", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["abandonment_is_forfeit", b"abandonment_is_forfeit", "away_timeout_ms", b"away_timeout_ms", "away_timeouts", b"away_timeouts", "bonus_percent", b"bonus_percent", "bot_bank_floor", b"bot_bank_floor", "cift_announce_turns", b"cift_announce_turns", "cift_withdraw_turns", b"cift_withdraw_turns", "countdown_ms", b"countdown_ms", "default_stake", b"default_stake", "default_start_points", b"default_start_points", "default_turn_timeout_ms", b"default_turn_timeout_ms", "double_points", b"double_points", "drawn_rounds_limit", b"drawn_rounds_limit", "forfeit_milli_points", b"forfeit_milli_points", "forfeit_percent", b"forfeit_percent", "forfeit_stake_reserve", b"forfeit_stake_reserve", "gosterge_points", b"gosterge_points", "house_turn_ms", b"house_turn_ms", "idle_close_ms", b"idle_close_ms", "kasa_percent", b"kasa_percent", "max_stake", b"max_stake", "max_turn_timeout_ms", b"max_turn_timeout_ms", "min_stake", b"min_stake", "min_turn_timeout_ms", b"min_turn_timeout_ms", "nachspiel_ms", b"nachspiel_ms", "normal_points", b"normal_points", "one_table_per_player", b"one_table_per_player", "rake_percent", b"rake_percent", "rating_k_new", b"rating_k_new", "rating_k_settled", b"rating_k_settled", "rating_new_matches", b"rating_new_matches", "rating_start", b"rating_start", "returned_turn_min_ms", b"returned_turn_min_ms", "round_pause_ms", b"round_pause_ms", "solo_stake_limit_easy", b"solo_stake_limit_easy", "solo_stake_limit_normal", b"solo_stake_limit_normal", "solo_stake_limit_strong", b"solo_stake_limit_strong", "special_points", b"special_points", "start_points_choices", b"start_points_choices", "stockless_turns_per_seat", b"stockless_turns_per_seat", "takeover_grace_ms", b"takeover_grace_ms", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
