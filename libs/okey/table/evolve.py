@@ -65,7 +65,8 @@ def _evolve_phase(
                 state, phase=Phase.WAITING, phase_deadline_ms=0, idle_deadline_ms=idle_deadline
             )
         case e.TableClosed():
-            return replace(state, phase=Phase.CLOSED, phase_deadline_ms=0, sealed=None)
+            # Ç10: what was left in the kasa has gone to the house.
+            return replace(state, phase=Phase.CLOSED, phase_deadline_ms=0, sealed=None, kasa=0)
         case _:
             return _evolve_match(state, event)
 

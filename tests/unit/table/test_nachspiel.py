@@ -178,6 +178,7 @@ def test_a_waiting_table_with_a_kasa_closes_for_idling() -> None:
     events = table.expire(c.TimerKind.IDLE)
     assert the(events, e.SeatVacated).hold_id != ""
     assert the(events, e.TableClosed).reason is CloseReason.IDLE
+    assert table.state.kasa == 0
 
 
 def test_solo_bots_always_play_on() -> None:

@@ -254,7 +254,7 @@ def test_a_leave_during_a_declined_start_is_a_free_leave() -> None:
     hold = table.seat(1).hold_id
     events = table.do(c.DeclineStart(table.state.match_id, (table.seat(2).hold_id,)))
     left, void = of_kind(events, e.SeatVacated)
-    assert (left.seat, left.hold_id, left.reason) == (1, hold, VacateReason.LEFT)
+    assert (left.seat, left.hold_id, left.reason) == (1, hold, VacateReason.LEFT_LATE)
     assert (void.seat, void.reason) == (2, VacateReason.START_DECLINED)
     assert table.is_in(Phase.WAITING)
 
