@@ -16,10 +16,20 @@ help: ## list the targets
 
 setup: $(STAMP) ## make .venv from the locks (done again only when they change)
 $(STAMP): requirements/dev.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -c '$(IS_USABLE)' 2>/dev/null || { $(FIND_PYTHON); set -x; $(PYTHON) -m venv --clear .venv; }
 	$(PIP) install --require-hashes -r requirements/dev.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	touch $@
+
+# What an interrupted start has left behind may have a python and half a pip; its RECORD comes last.
+IS_TOO_OLD := sys.version_info < (3, 11)
+IS_USABLE := import importlib.metadata as m, sys; sys.exit($(IS_TOO_OLD) or m.files("pip") is None)
+define FIND_PYTHON
+if test -z "$(PYTHON)"; then \
+	echo "No Python found on the PATH: install 3.11 or newer, or name one with PYTHON=<path>." >&2; exit 1; fi; \
+$(PYTHON) -c 'import sys; sys.exit($(IS_TOO_OLD))' || { \
+	echo "$(PYTHON) is no Python of 3.11 or newer: install one, or name one with PYTHON=<path>." >&2; exit 1; }
+endef
 
 lock: ## write the locks from pyproject.toml anew (needs uv on the PATH)
 	uv pip compile $(LOCK_FLAGS) -o requirements/runtime.txt pyproject.toml
@@ -71,6 +81,6 @@ bench: setup ## measure the core, each figure beside a reference loop
 deploy-check: setup ## build and validate every kustomization, start each service from its manifest
 	$(BIN)/python -m pytest tests/deploy -q -m ""
 
-clean: ## remove everything that was made here, .venv too
+clean: ## remove what was made here, .venv too; .okey/, the platform's data, stays
 	rm -rf .venv build dist .coverage .coverage.* htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
