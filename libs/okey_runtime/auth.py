@@ -18,7 +18,13 @@ from okey_runtime.access import RoleRefused, TokenMissing
 from okey_runtime.clock import Clock
 from okey_runtime.config import DEFAULT_AUDIENCE, DEV_ISSUER
 from okey_runtime.errors import Unauthenticated
-from okey_runtime.identity import SUBJECT_PATTERN, Identity, Role, current_identity
+from okey_runtime.identity import (
+    SUBJECT_PATTERN,
+    Identity,
+    Role,
+    current_identity,
+    display_name,
+)
 from okey_runtime.keys import (
     JwksFile,
     KeyFileBroken,
@@ -49,6 +55,8 @@ __all__ = [
 
 _MAX_TOKEN_CHARS: Final = 4_096
 _MAX_NAME_CHARS: Final = 64
+_LATEST_S: Final = 253_402_300_799
+"""The last second of the year 9999; what lies after it is no time that anybody meant."""
 _BEARER: Final = "bearer "
 _ROLES: Final = {role.value: role for role in Role}
 
@@ -113,14 +121,9 @@ class TokenVerifier:
             self._cache.clear()
             self._cache_generation = self._keys.generation
         digest = hashlib.sha256(token.encode(errors="surrogateescape")).digest()
-        known = self._cache.get(digest)
-        if known is not None:
-            if self._clock.now_ms() >= known.expires_ms + self._skew_ms:
-                del self._cache[digest]
-                raise TokenExpired("the token has expired: fetch a new one")
-            self._cache.move_to_end(digest)
-            return known
-        identity = self._verify_anew(token)
+        identity = self._cache.pop(digest, None) or self._verify_anew(token)
+        if self._clock.now_ms() >= identity.expires_ms:
+            raise TokenExpired("the token has expired: fetch a new one")
         self._cache[digest] = identity
         if len(self._cache) > self._cache_size:
             self._cache.popitem(last=False)
@@ -136,12 +139,13 @@ class TokenVerifier:
             claims = jwt.decode(
                 token, trusted.key, registry=_KeysOwnAlgorithm(algorithms=[trusted.algorithm])
             ).claims
+            _require_times(claims)
             self._claims_rules().validate(claims)
         except joserfc.errors.ExpiredTokenError as error:
             raise TokenExpired("the token has expired: fetch a new one") from error
         except (joserfc.errors.JoseError, ValueError, TypeError, KeyError) as error:
             raise TokenInvalid(f"the token is not valid here ({type(error).__name__})") from error
-        return _identity(claims)
+        return _identity(claims, self._skew_ms)
 
     def _trusted_key(self, token: str) -> VerifyingKey:
         header = jws.extract_compact(token.encode()).headers()
@@ -219,7 +223,20 @@ def mint(
     return jwt.encode(header, claims, key, registry=_KeysOwnAlgorithm(algorithms=[algorithm]))
 
 
-def _identity(claims: Mapping[str, object]) -> Identity:
+def _require_times(claims: Mapping[str, object]) -> None:
+    """Refuse numbers that are no time before one computes with them; None is judged elsewhere."""
+    for claim in ("exp", "iat", "nbf"):
+        value = claims.get(claim)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and 0 <= cast(float, value) <= _LATEST_S:
+            continue
+        if value is not None:
+            raise TokenInvalid(
+                f"the token's {claim!r} must be seconds since the epoch, 0 to {_LATEST_S}"
+            )
+
+
+def _identity(claims: Mapping[str, object], skew_ms: int) -> Identity:
     subject, name, roles, expires = (claims.get(claim) for claim in ("sub", "name", "roles", "exp"))
     if not isinstance(subject, str) or not SUBJECT_PATTERN.fullmatch(subject):
         raise TokenInvalid("the token's 'sub' must be 1 to 64 of A-Z a-z 0-9 _ . : @ -")
@@ -234,4 +251,4 @@ def _identity(claims: Mapping[str, object]) -> Identity:
     # A role that this version does not know yet grants nothing, and must not lock its holder out
     # during a rollout.
     known = frozenset(_ROLES[role] for role in cast(list[str], roles) if role in _ROLES)
-    return Identity(subject, known, name or "", expires * 1000)
+    return Identity(subject, known, display_name(name or ""), expires * 1000 + skew_ms)

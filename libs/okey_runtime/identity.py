@@ -1,12 +1,17 @@
 """Who calls: roles, a verified caller, and the caller of the RPC being served."""
 
 import re
+import unicodedata
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 SUBJECT_PATTERN = re.compile(r"[A-Za-z0-9_.:@-]{1,64}")
 """What a token subject, and so a player id, looks like."""
+
+_BLANK_LETTERS: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Fillers that Unicode counts as letters or symbols, though nothing is seen of them."""
 
 
 class Role(StrEnum):
@@ -24,8 +29,11 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A caller whose token has been verified; ``expires_ms`` is the end of the token, since the
-    epoch.
+    """A caller whose token has been verified.
+
+    ``name`` is fit to be shown (see ``display_name``), "" for none. ``expires_ms``, since the
+    epoch, is when the token is no longer taken, by calls and by open streams alike: its ``exp`` and
+    the allowed skew of clocks.
     """
 
     subject: str
@@ -33,9 +41,34 @@ class Identity:
     name: str
     expires_ms: int
 
+    @property
+    def player(self) -> str:
+        """The player who calls, and so may own a seat; "" where the caller is none, whatever its
+        subject is called.
+        """
+        return self.subject if Role.PLAYER in self.roles else ""
+
     def has_any(self, roles: frozenset[Role]) -> bool:
         """Whether the caller holds at least one of the roles."""
         return not self.roles.isdisjoint(roles)
+
+
+def display_name(text: str) -> str:
+    """The name as it may be shown to others: in one line, and without what steers a terminal or
+    turns the direction of text.
+
+    Control and format characters, surrogates and unassigned ones are dropped, white space becomes
+    single spaces within; "" where nothing visible is left.
+    """
+    kept = "".join(character for character in text if _is_kept(character))
+    name = " ".join(kept.split())
+    return name if any(unicodedata.category(each)[0] in "LNPS" for each in name) else ""
+
+
+def _is_kept(character: str) -> bool:
+    if character.isspace():
+        return True  # ends of lines and paragraphs too: they part words, and become spaces
+    return unicodedata.category(character)[0] != "C" and character not in _BLANK_LETTERS
 
 
 _current: ContextVar[Identity | None] = ContextVar("okey_identity", default=None)

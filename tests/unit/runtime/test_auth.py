@@ -15,7 +15,7 @@ from okey_runtime.auth import (
     write_jwks,
 )
 
-from tests.unit.runtime.tokens import HOUR_MS, ISSUER, Issuer, encoded
+from tests.unit.runtime.tokens import HOUR_MS, ISSUER, SKEW_MS, Issuer, encoded
 
 # The library warns of each token that a test signs by hand.
 pytestmark = pytest.mark.filterwarnings("ignore:EdDSA is deprecated")
@@ -38,8 +38,31 @@ def test_a_good_token_tells_who_calls(issuer: Issuer) -> None:
         "ayse",
         frozenset({Role.PLAYER, Role.OPERATOR}),
         "Ayşe",
-        (issuer.clock.now_ms() + HOUR_MS) // 1000 * 1000,
+        (issuer.clock.now_ms() + HOUR_MS) // 1000 * 1000 + SKEW_MS,
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("\x1b[2J\x1b[31mAyşe\x00\x9b", "[2J[31mAyşe"),
+        ("Ayşe\r\nMehmet\u2028x\u2029y", "Ayşe Mehmet x y"),
+        ("\u202eeşyA\u2066\u200b\ufeff", "eşyA"),
+        ("a \u202e b\t\tc  ", "a b c"),
+        (" \u00a0\u2003\u200b", ""),
+        ("\u3164\u2800\u115f", ""),
+        ("\u0301\u034f", ""),
+        ("\ue000\u0378", ""),
+        ("Ayşe 🎲", "Ayşe 🎲"),
+        ("", ""),
+    ],
+    ids=ascii,
+)
+def test_a_name_is_shown_in_one_line_and_steers_nothing(
+    issuer: Issuer, written: str, shown: str
+) -> None:
+    token = signed(issuer, issuer.claims(name=written))
+    assert issuer.verifier().verify(token).name == shown
 
 
 def test_a_token_signed_with_an_rsa_key_is_good(issuer: Issuer) -> None:
@@ -77,13 +100,22 @@ def test_a_role_of_a_later_version_grants_nothing(issuer: Issuer) -> None:
         {"iat": None},
         {"iat": 99_999_999_999},
         {"nbf": 99_999_999_999},
+        {"exp": 10**400},
+        {"exp": 253_402_300_800},
+        {"exp": -1},
+        {"exp": True},
+        {"iat": -1},
+        {"iat": float("nan")},
+        {"iat": "today"},
+        {"nbf": -(10**400)},
+        {"nbf": float("-inf")},
         {"roles": None},
         {"roles": "player"},
         {"roles": [1]},
         {"name": 7},
         {"name": "x" * 65},
     ],
-    ids=str,
+    ids=lambda changes: str(changes)[:40],
 )
 def test_a_token_with_wrong_or_missing_claims_is_invalid(
     issuer: Issuer, changes: dict[str, object]
@@ -168,6 +200,20 @@ def test_a_remembered_token_ends_at_the_same_moment(issuer: Issuer) -> None:
     issuer.clock.advance_ms(1_001)
     with pytest.raises(TokenExpired):
         verifier.verify(token)
+
+
+def test_calls_and_streams_go_by_the_same_end(issuer: Issuer) -> None:
+    """A stream ends at ``expires_ms``: until then, and not after, the token opens a new one."""
+    token = issuer.token(ttl_ms=60_000)
+    ends_ms = issuer.verifier().verify(token).expires_ms
+    remembering = issuer.verifier()
+    issuer.clock.advance_ms(ends_ms - issuer.clock.now_ms() - 1)
+    for verifier in (remembering, issuer.verifier()):
+        assert verifier.verify(token).expires_ms == ends_ms
+    issuer.clock.advance_ms(1)
+    for verifier in (remembering, issuer.verifier()):
+        with pytest.raises(TokenExpired):
+            verifier.verify(token)
 
 
 def test_a_clock_that_runs_ahead_by_the_skew_is_forgiven(issuer: Issuer) -> None:

@@ -1,7 +1,13 @@
 import contextvars
 
 import pytest
-from okey_runtime.identity import Identity, Role, current_identity, set_current_identity
+from okey_runtime.identity import (
+    Identity,
+    Role,
+    current_identity,
+    display_name,
+    set_current_identity,
+)
 
 AYSE = Identity("ayse", frozenset({Role.PLAYER, Role.OPERATOR}), "Ayşe", 0)
 
@@ -10,6 +16,20 @@ def test_a_caller_has_any_of_the_roles_it_holds() -> None:
     assert AYSE.has_any(frozenset({Role.PLAYER, Role.ENGINE}))
     assert not AYSE.has_any(frozenset({Role.ENGINE}))
     assert not AYSE.has_any(frozenset())
+
+
+def test_only_a_player_owns_seats() -> None:
+    """A service or an operator may be called like somebody who plays."""
+    assert AYSE.player == "ayse"
+    assert Identity("ayse", frozenset(Role) - {Role.PLAYER}, "", 0).player == ""
+
+
+def test_no_character_of_a_shown_name_steers_anything() -> None:
+    """All of Unicode, half a surrogate pair too, which no message could carry."""
+    shown = display_name("".join(map(chr, range(0x110000))))
+    assert shown.isprintable()
+    assert "ş" in shown
+    assert display_name(shown) == shown
 
 
 def test_outside_of_a_call_there_is_no_caller() -> None:

@@ -13,6 +13,7 @@ from okey_runtime.keys import JwksFile
 
 ISSUER = "https://login.example"
 HOUR_MS = 3_600_000
+SKEW_MS = 30_000
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Issuer:
             JwksFile(self.jwks),
             issuer=ISSUER,
             clock=self.clock,
-            skew_ms=30_000,
+            skew_ms=SKEW_MS,
             cache_size=cache_size,
         )
 

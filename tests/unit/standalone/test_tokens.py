@@ -11,6 +11,8 @@ from okey_runtime.config import DEV_ISSUER
 
 from services.standalone.tokens import SERVICE_ROLES, TOKEN_TTL_MS, ServiceTokens
 
+SKEW_MS = 30_000
+
 
 @pytest.fixture
 def clock() -> VirtualClock:
@@ -25,7 +27,9 @@ def tokens(tmp_path: Path, clock: VirtualClock) -> ServiceTokens:
 
 
 def verifier(tokens: ServiceTokens, clock: VirtualClock) -> TokenVerifier:
-    return TokenVerifier(JwksFile(tokens.jwks_file), issuer=DEV_ISSUER, clock=clock)
+    return TokenVerifier(
+        JwksFile(tokens.jwks_file), issuer=DEV_ISSUER, clock=clock, skew_ms=SKEW_MS
+    )
 
 
 @pytest.mark.parametrize("role", SERVICE_ROLES)
@@ -34,7 +38,7 @@ def test_each_service_has_a_token_with_its_own_role_alone(
 ) -> None:
     identity = verifier(tokens, clock).verify(tokens.file(role).read_text())
     assert identity.roles == {role}
-    assert identity.expires_ms == clock.now_ms() + TOKEN_TTL_MS
+    assert identity.expires_ms == clock.now_ms() + TOKEN_TTL_MS + SKEW_MS
 
 
 def test_no_service_is_a_player_or_an_operator() -> None:
