@@ -27,10 +27,10 @@ async def follow(
     actor: TableActor, identity: Identity, start: From, clock: Clock
 ) -> AsyncGenerator[Followed, None]:
     """Everything that happens at the table from the cursor on, as the caller may see it then."""
-    watcher = actor.watchers.add(identity.subject, with_view=start.with_view)
+    watcher = actor.watchers.add(identity.player, with_view=start.with_view)
     seq = actor.seq if start.after_seq is None else start.after_seq
     try:
-        for first in _first(actor, identity.subject, start, clock.now_ms()):
+        for first in _first(actor, identity.player, start, clock.now_ms()):
             seq = first.seq
             yield first
         if actor.table.is_done:

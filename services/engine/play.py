@@ -93,7 +93,7 @@ class PlayStreams:
         out: Out,
     ) -> None:
         async for request in requests:
-            result = await self._result(actor, identity.subject, request)
+            result = await self._result(actor, identity.player, request)
             await out.put(engine_pb2.PlayResponse(result=result))
 
     async def _result(

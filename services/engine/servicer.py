@@ -113,8 +113,10 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
     ) -> engine_pb2.LeaveSeatResponse:
         """Leave, free of charge."""
         identity = current_identity()
-        player = request.player or identity.subject
-        if player != identity.subject and Role.LOBBY not in identity.roles:
+        player = request.player or identity.player
+        if not player:
+            raise NotThisPlayer(f"{identity.subject} is no player: name the player who leaves")
+        if player != identity.player and Role.LOBBY not in identity.roles:
             raise NotThisPlayer(f"{identity.subject} cannot act for {player}: leave player empty")
         actor = await self._tables.get(request.table_id)
         return await self._commands.leave_seat(actor, player, request)
@@ -124,26 +126,26 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
     ) -> engine_pb2.AddNonceResponse:
         """Add to the coming shuffle."""
         actor = await self._tables.get(request.table_id)
-        return await self._commands.add_nonce(actor, current_identity().subject, request)
+        return await self._commands.add_nonce(actor, current_identity().player, request)
 
     async def Act(self, request: engine_pb2.ActRequest, context: Context) -> engine_pb2.ActResponse:
         """One action of a turn."""
         actor = await self._tables.get(request.table_id)
-        return await self._commands.act(actor, current_identity().subject, request)
+        return await self._commands.act(actor, current_identity().player, request)
 
     async def Forfeit(
         self, request: engine_pb2.ForfeitRequest, context: Context
     ) -> engine_pb2.ForfeitResponse:
         """Give the match up."""
         actor = await self._tables.get(request.table_id)
-        return await self._commands.forfeit(actor, current_identity().subject, request)
+        return await self._commands.forfeit(actor, current_identity().player, request)
 
     async def ReturnToSeat(
         self, request: engine_pb2.ReturnToSeatRequest, context: Context
     ) -> engine_pb2.ReturnToSeatResponse:
         """Come back from a stand-in."""
         actor = await self._tables.get(request.table_id)
-        return await self._commands.return_to_seat(actor, current_identity().subject, request)
+        return await self._commands.return_to_seat(actor, current_identity().player, request)
 
     async def PlayOn(
         self, request: engine_pb2.PlayOnRequest, context: Context
@@ -151,14 +153,14 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         """Pay again for the Nachspiel."""
         self._refuse_in_maintenance()
         actor = await self._tables.get(request.table_id)
-        return await self._commands.play_on(actor, current_identity().subject, request)
+        return await self._commands.play_on(actor, current_identity().player, request)
 
     async def GetTable(
         self, request: engine_pb2.GetTableRequest, context: Context
     ) -> engine_pb2.GetTableResponse:
         """The table as the caller may see it."""
         actor = await self._tables.get(request.table_id)
-        viewer = actor.table.seat_of(current_identity().subject)
+        viewer = actor.table.seat_of(current_identity().player)
         now_ms = self._clock.now_ms()
         return engine_pb2.GetTableResponse(
             view=view_message(actor.table, viewer, actor.seq, now_ms, actor.names)
@@ -177,7 +179,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self, request: engine_pb2.WhereAmIRequest, context: Context
     ) -> engine_pb2.WhereAmIResponse:
         """The table where the caller sits (W3)."""
-        player = current_identity().subject
+        player = current_identity().player
         table_id = await self._journal.seated_at(player)
         if not table_id:
             return engine_pb2.WhereAmIResponse(seat=-1)
@@ -191,7 +193,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self, request: engine_pb2.ArrangeRackRequest, context: Context
     ) -> engine_pb2.ArrangeRackResponse:
         """Sort the caller's own rack."""
-        player = current_identity().subject
+        player = current_identity().player
         self._refuse_if_arranged_too_often(player)
         state = (await self._tables.get(request.table_id)).table
         seat = state.seat_of(player)

@@ -95,6 +95,28 @@ async def test_each_sees_its_own_tiles_and_its_own_choices_only(tmp_path: Path) 
             await stream.close()
 
 
+async def test_who_is_no_player_sees_no_seats_tiles_whatever_it_is_called(tmp_path: Path) -> None:
+    """An operator called like a player is a spectator: in snapshots, live rows and missed ones."""
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        cursor = actor.seq
+        await actor.submit(plain_move(actor), world.request(mover(actor)))  # the starter discards
+        namesake = Identity(mover(actor), frozenset({Role.OPERATOR}), "", FOR_EVER_MS)
+        live = follow(actor, namesake, From(None, with_view=True), world.steady)
+        snapshot = await anext(live)
+        assert isinstance(snapshot, table_pb2.TableView)
+        assert (snapshot.viewer, list(snapshot.round.rack)) == (-1, [])
+        await actor.submit(plain_move(actor), world.request(mover(actor)))
+        late = follow(actor, namesake, From(cursor + 1, with_view=True), world.steady)
+        for stream in (live, late):
+            update = await anext(stream)
+            assert isinstance(update, engine_pb2.TableUpdate)
+            assert drawn_tiles(update) == [HIDDEN]
+            assert (update.prompt.viewer, list(update.prompt.legal_actions)) == (-1, [])
+            assert (update.view.viewer, list(update.view.round.rack)) == (-1, [])
+            await stream.aclose()
+
+
 async def test_giving_up_makes_a_spectator_at_once_on_open_streams_too(tmp_path: Path) -> None:
     """M9: from the next event on, the former owner sees what anybody sees."""
     async with world_in(tmp_path) as world:
