@@ -135,6 +135,25 @@ async def test_nobody_moves_anothers_seat(world: Platform) -> None:
     assert (await refused(other.LeaveSeat(leave))).reason == "PLAYER_NOT_CALLER"
 
 
+async def test_a_seat_is_a_players_and_not_anybodys_of_the_same_name(world: Platform) -> None:
+    """Without the role player, a token of a player's id is a spectator's and leaves no seat."""
+    table_id, mover, _ = await playing(world)
+    for role in (Role.OPERATOR, Role.INTEGRATOR, Role.LOBBY):
+        namesake = await world.tables_as(mover, role)
+        shown = await namesake.GetTable(engine_pb2.GetTableRequest(table_id=table_id))
+        assert (shown.view.viewer, list(shown.view.round.rack)) == (-1, [])
+        watch = engine_pb2.WatchTableRequest(table_id=table_id)
+        async for message in namesake.WatchTable(watch):
+            assert (message.snapshot.viewer, list(message.snapshot.round.rack)) == (-1, [])
+            break
+    assert len((await view_of(world, table_id, mover)).round.rack) >= 14
+    waiting = await world.open_table("zoe")
+    leave = engine_pb2.LeaveSeatRequest(table_id=waiting, request_id=world.request_id())
+    namesake = await world.tables_as("zoe", Role.LOBBY)
+    assert (await refused(namesake.LeaveSeat(leave))).reason == "PLAYER_NOT_CALLER"
+    assert (await (await world.tables_as("zoe")).LeaveSeat(leave)).seq
+
+
 async def test_a_move_for_another_turn_is_refused_as_such(world: Platform) -> None:
     """U12: a queued move for an old turn is never applied to a later one."""
     table_id, mover, _ = await playing(world)
