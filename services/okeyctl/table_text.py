@@ -2,8 +2,10 @@
 
 from typing import Final
 
+from google.protobuf.descriptor import EnumDescriptor
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
+from okey_runtime.identity import display_name
 
 _PILE_SHOWN: Final = 6
 _VARIANTS: Final = {common_pb2.VARIANT_CANAK: "Çanak", common_pb2.VARIANT_KLASIK: "Klasik"}
@@ -19,7 +21,7 @@ def tile_text(tile: common_pb2.Tile.ValueType) -> str:
     """``R7``, ``S``, or ``·`` for a tile that the viewer may not see."""
     if tile == common_pb2.TILE_UNSPECIFIED:
         return "·"
-    return common_pb2.Tile.Name(tile).removeprefix("TILE_")
+    return _value_name(common_pb2.Tile.DESCRIPTOR, tile).removeprefix("TILE_")
 
 
 def table_lines(view: table_pb2.TableView) -> list[str]:
@@ -28,19 +30,27 @@ def table_lines(view: table_pb2.TableView) -> list[str]:
 
 
 def seat_name(seat: table_pb2.SeatView) -> str:
-    """The name that a seat shows."""
+    """The name that a seat shows; a person's stands in quotes, so that it cannot look like the
+    ``(bot)`` and ``(free)`` of others, nor like a remark.
+    """
     if seat.control == table_pb2.CONTROL_HOUSE and not seat.player:
         return "(bot)"
-    return seat.display_name or seat.player or "(free)"
+    return person_name(seat.display_name) or person_name(seat.player) or "(free)"
+
+
+def person_name(name: str) -> str:
+    """The name in quotes and without what would steer the terminal; "" where nothing is left."""
+    shown = display_name(name).replace('"', "'")
+    return f'"{shown}"' if shown else ""
 
 
 def summary_line(table: engine_pb2.TableSummary) -> str:
     """A table in one line, for a list."""
-    kind = _VARIANTS[table.variant] + _MODES.get(table.mode, "")
+    kind = _kind(table.variant, table.mode)
     seated = ", ".join(seat_name(seat) for seat in table.seats)
     state = "QUARANTINED" if table.is_quarantined else _phase(table.phase)
     return (
-        f"{table.table_id}  {kind} {table.seat_count}  {table.stake} chips  {state}  "
+        f"{display_name(table.table_id)}  {kind} {table.seat_count}  {table.stake} chips  {state}  "
         f"match {table.match_no}  {seated}"
     )
 
@@ -48,7 +58,7 @@ def summary_line(table: engine_pb2.TableSummary) -> str:
 def _header(view: table_pb2.TableView) -> str:
     config = view.config
     words = [
-        f"{_VARIANTS[config.variant]}{_MODES.get(config.mode, '')} {config.seat_count}",
+        f"{_kind(config.variant, config.mode)} {config.seat_count}",
         f"{config.stake} chips",
         _phase(view.phase),
     ]
@@ -69,7 +79,7 @@ def _header(view: table_pb2.TableView) -> str:
 def _seat_line(view: table_pb2.TableView, seat: table_pb2.SeatView) -> str:
     is_to_move = view.HasField("round") and view.round.turn.seat == seat.seat
     mark = ">" if is_to_move and view.round.HasField("turn") else " "
-    words = [f" {mark} {seat.seat} {seat_name(seat):<10}"]
+    words = [f" {mark} {seat.seat} {seat_name(seat):<12}"]
     if view.config.variant == common_pb2.VARIANT_KLASIK:
         words.append(f"{seat.points:>2} points")
     if seat.rack_count:
@@ -93,4 +103,15 @@ def _remarks(seat: table_pb2.SeatView) -> list[str]:
 
 
 def _phase(phase: table_pb2.Phase.ValueType) -> str:
-    return table_pb2.Phase.Name(phase).removeprefix("PHASE_").lower()
+    return _value_name(table_pb2.Phase.DESCRIPTOR, phase).removeprefix("PHASE_").lower()
+
+
+def _kind(variant: common_pb2.Variant.ValueType, mode: common_pb2.Mode.ValueType) -> str:
+    # A quarantined table is listed by its id alone.
+    return _VARIANTS.get(variant, "?") + _MODES.get(mode, "")
+
+
+def _value_name(enum: EnumDescriptor, number: int) -> str:
+    """The value's name, or its number where a later version has sent one that is unknown here."""
+    value = enum.values_by_number.get(number)
+    return str(number) if value is None else value.name

@@ -9,7 +9,7 @@ from okey.api.engine.v1 import table_pb2
 from okey.api.events.v1 import events_pb2
 from okey_client import Change, OkeyClient
 
-from services.okeyctl.table_text import seat_name, table_lines, tile_text
+from services.okeyctl.table_text import person_name, seat_name, table_lines, tile_text
 
 Say = Callable[[str], None]
 """Shows some lines at the terminal."""
@@ -38,7 +38,7 @@ class Names:
 
     def of(self, player: str) -> str:
         """What a player is called."""
-        return self._by_player.get(player, player)
+        return self._by_player.get(player) or person_name(player)
 
 
 class Spectator:

@@ -1,10 +1,11 @@
 """A table as text: what is on it, and nothing that the viewer may not see."""
 
+import pytest
 from okey.api.common.v1 import common_pb2
 from okey.api.common.v1 import table_pb2 as config_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
 
-from services.okeyctl.table_text import summary_line, table_lines, tile_text
+from services.okeyctl.table_text import seat_name, summary_line, table_lines, tile_text
 
 
 def view() -> table_pb2.TableView:
@@ -56,8 +57,8 @@ def test_the_header_tells_what_is_played_for() -> None:
 
 def test_each_seat_has_a_line_and_the_one_to_move_a_mark() -> None:
     _, first, second = table_lines(view())
-    assert first == "   0 Ayşe        14 tiles  R1 S"
-    assert second == " > 1 (bot)       15 tiles  [bot]  [gave up]  [çift!]"
+    assert first == '   0 "Ayşe"        14 tiles  R1 S'
+    assert second == " > 1 (bot)         15 tiles  [bot]  [gave up]  [çift!]"
 
 
 def test_a_seats_own_view_shows_its_own_rack_sorted() -> None:
@@ -98,7 +99,7 @@ def test_free_seats_and_those_who_decide_are_told() -> None:
     header, first, second = table_lines(waiting)
     assert "nachspiel" in header
     assert first == "   0 (free)"
-    assert second == "   1 mehmet      [deciding]"
+    assert second == '   1 "mehmet"      [deciding]'
 
 
 def test_a_hidden_tile_has_no_face() -> None:
@@ -118,7 +119,45 @@ def test_a_list_has_a_line_a_table() -> None:
         seats=view().seats,
     )
     assert summary_line(table) == (
-        f"{'a' * 26}  Çanak Eşli 4  50 chips  waiting  match 0  Ayşe, (bot)"
+        f'{"a" * 26}  Çanak Eşli 4  50 chips  waiting  match 0  "Ayşe", (bot)'
     )
     table.is_quarantined = True
     assert "QUARANTINED" in summary_line(table)
+
+
+def test_a_quarantined_table_is_listed_by_its_id_alone() -> None:
+    line = summary_line(engine_pb2.TableSummary(table_id="a" * 26, is_quarantined=True))
+    assert line.startswith("a" * 26)
+    assert "QUARANTINED" in line
+
+
+STEERING = "\x1b[2J\r\nx\x00\x9b\u202e\u2028\u200b"
+
+
+def test_nothing_that_a_server_sends_steers_the_terminal() -> None:
+    hostile = view()
+    hostile.seats[0].display_name = STEERING
+    hostile.seats[1].player = STEERING
+    summary = engine_pb2.TableSummary(table_id=STEERING, seats=hostile.seats)
+    lines = [*table_lines(hostile), summary_line(summary)]
+    assert [line for line in lines if not line.isprintable()] == []
+    assert "x" in lines[1]
+
+
+@pytest.mark.parametrize("name", ["(bot)", "(free)", '" (bot)', 'a"  [gave up]', " \u200b"])
+def test_a_person_cannot_look_like_a_bot_a_free_seat_or_a_remark(name: str) -> None:
+    """Everything that a person has chosen stands between the only two quotes."""
+    seat = table_pb2.SeatView(control=table_pb2.CONTROL_PERSON, player="mehmet", display_name=name)
+    shown = seat_name(seat)
+    assert (shown[0], shown[-1], shown.count('"')) == ('"', '"', 2)
+
+
+def test_values_of_a_later_version_are_shown_by_their_number() -> None:
+    later = view()
+    later.config.variant = common_pb2.Variant.ValueType(77)
+    later.phase = table_pb2.Phase.ValueType(78)
+    later.seats[0].pile.append(common_pb2.Tile.ValueType(79))
+    header, first, _ = table_lines(later)
+    assert "? 2" in header
+    assert "78" in header
+    assert first.endswith("R1 S 79")
