@@ -1,18 +1,23 @@
 """Settings of a service, read from ``OKEY_*`` variables and, for secrets, from files.
 
-A service subclasses ``ServiceSettings`` with its own fields and calls ``load()``. The environment
-is ``production`` unless something says otherwise, so that a forgotten variable makes a service
-stricter, never laxer.
+A service subclasses ``ServiceSettings`` with its own fields; its ``__main__`` calls ``load()``. The
+environment is ``production`` unless something says otherwise, so that a forgotten variable makes a
+service stricter, never laxer.
 """
 
 import os
+import re
+import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import Final, Self, get_args
 
-from pydantic import Field, PositiveInt, SecretStr, model_validator
+from pydantic import Field, PositiveInt, SecretStr, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from okey_runtime.logging import LogFormat, configure_logging, get_logger
 
 DEV_ISSUER = "okey-standalone-dev"
 """Issuer of the tokens that standalone signs with its own random key; production refuses it."""
@@ -20,6 +25,12 @@ DEV_ISSUER = "okey-standalone-dev"
 DEFAULT_AUDIENCE = "okey"
 
 SECRETS_DIR_VARIABLE = "OKEY_SECRETS_DIR"
+
+UNUSABLE_SETTINGS: Final = 2
+"""Exit status of a service whose settings cannot be used."""
+
+_PREFIX: Final = "OKEY_"
+_BOUNDS: Final = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
 
 class Environment(StrEnum):
@@ -30,18 +41,17 @@ class Environment(StrEnum):
     TEST = "test"
 
 
-class LogFormat(StrEnum):
-    """How a log line looks: one JSON object, or text for a person."""
-
-    JSON = "json"
-    CONSOLE = "console"
+class SettingsRefused(Exception):
+    """The environment cannot be used; the message names each variable, its value (a secret's not)
+    and what is allowed.
+    """
 
 
 class ServiceSettings(BaseSettings):
     """What every service needs to know before it starts; port 0 means any free port."""
 
     model_config = SettingsConfigDict(
-        env_prefix="OKEY_", extra="ignore", frozen=True, hide_input_in_errors=True
+        env_prefix=_PREFIX, extra="ignore", frozen=True, hide_input_in_errors=True
     )
 
     environment: Environment = Environment.PRODUCTION
@@ -83,15 +93,33 @@ class ServiceSettings(BaseSettings):
 
     @classmethod
     def load(cls) -> Self:
+        """``read`` for the ``__main__`` of a service: settings that cannot be used are logged in
+        one line and end the process with ``UNUSABLE_SETTINGS``.
+        """
+        try:
+            return cls.read()
+        except SettingsRefused as error:
+            form = os.environ.get(f"{_PREFIX}LOG_FORMAT")
+            configure_logging(
+                _main_module(),
+                form=LogFormat.CONSOLE if form == LogFormat.CONSOLE else LogFormat.JSON,
+            )
+            get_logger(__name__).critical("settings_refused", error=str(error))
+            raise SystemExit(UNUSABLE_SETTINGS) from error
+
+    @classmethod
+    def read(cls) -> Self:
         """Read the environment and, where ``OKEY_SECRETS_DIR`` names a folder, one file a secret
         (``okey_database_url``).
 
         Raises:
-            pydantic.ValidationError: a value is malformed or not allowed here; secrets are not
-            quoted.
+            SettingsRefused: a value is missing, malformed or not allowed here.
         """
         secrets_dir = os.environ.get(SECRETS_DIR_VARIABLE)
-        return cls(_secrets_dir=secrets_dir) if secrets_dir else cls()
+        try:
+            return cls(_secrets_dir=secrets_dir) if secrets_dir else cls()
+        except ValidationError as error:
+            raise SettingsRefused("; ".join(_told(cls, each) for each in error.errors())) from error
 
     @model_validator(mode="after")
     def _production_trusts_only_real_keys(self) -> Self:
@@ -133,3 +161,30 @@ def refuse_in_production(*fields: str) -> Callable[[ServiceSettings], ServiceSet
         return settings
 
     return check
+
+
+def _told(settings: type[ServiceSettings], error: ErrorDetails) -> str:
+    """What is wrong with one variable, in the words of whoever sets it."""
+    if not error["loc"]:
+        return error["msg"].removeprefix("Value error, ")
+    name = str(error["loc"][0])
+    variable = f"{_PREFIX}{name.upper()}"
+    if error["type"] == "missing":
+        return f"{variable} is not set, and there is no default"
+    field = settings.model_fields[name]
+    is_secret = SecretStr in (field.annotation, *get_args(field.annotation))
+    found = "a secret that cannot be used" if is_secret else repr(error["input"])
+    bounds = [
+        f"{word} {bound}"
+        for each in field.metadata
+        for key, word in _BOUNDS.items()
+        if (bound := getattr(each, key, None)) is not None
+    ]
+    allowed = f" ({', '.join(bounds)})" if bounds else ""
+    return f"{variable} is {found}: {re.sub('^(Input|String)', 'it', error['msg'])}{allowed}"
+
+
+def _main_module() -> str:
+    """The package that was started with ``python -m``, as ``services.wallet``."""
+    spec = sys.modules["__main__"].__spec__
+    return spec.parent or spec.name if spec is not None else "okey"

@@ -11,6 +11,7 @@ import logging.config
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import Final
 
 import orjson
@@ -20,10 +21,15 @@ from pydantic import SecretBytes, SecretStr
 from structlog.stdlib import BoundLogger
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from okey_runtime.config import LogFormat
-
 _NEVER_LOGGED: Final = frozenset({"token", "authorization", "password", "secret", "seed"})
 _REDACTED: Final = "<redacted>"
+
+
+class LogFormat(StrEnum):
+    """How a log line looks: one JSON object, or text for a person."""
+
+    JSON = "json"
+    CONSOLE = "console"
 
 
 def get_logger(name: str) -> BoundLogger:

@@ -148,7 +148,8 @@ async def test_production_does_not_start(
     environment: dict[str, str], change: dict[str, str], why: str
 ) -> None:
     production = {**environment, "OKEY_ENVIRONMENT": "production", **change}
-    process = (await start({k: v for k, v in production.items() if v})).process
-    _, output = await process.communicate()
-    assert process.returncode == 1
-    assert why in output.decode()
+    refused = await start({k: v for k, v in production.items() if v})
+    assert await refused.ended() == 2
+    (line,) = refused.lines
+    assert line["event"] == "settings_refused"
+    assert why in str(line["error"])

@@ -1,11 +1,13 @@
 """A running echo service, an issuer it trusts, and a way to call it as somebody."""
 
+import logging
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+import structlog
 from okey_runtime.channel import open_channel
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.server import ServiceServer
@@ -67,3 +69,15 @@ def unused_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+@pytest.fixture
+def fresh_logging() -> Iterator[None]:
+    """Logging as it was, after a test that sets it up."""
+    root = logging.getLogger()
+    before = (root.handlers[:], root.level)
+    yield
+    root.handlers[:], level = before
+    root.setLevel(level)
+    structlog.reset_defaults()
+    structlog.contextvars.clear_contextvars()

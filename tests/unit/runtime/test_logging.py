@@ -2,22 +2,11 @@ import logging
 
 import orjson
 import pytest
-import structlog
 from grpc_health.v1 import health_pb2
-from okey_runtime.config import LogFormat
-from okey_runtime.logging import configure_logging, get_logger, log_context
+from okey_runtime.logging import LogFormat, configure_logging, get_logger, log_context
 from pydantic import SecretStr
 
-
-@pytest.fixture(autouse=True)
-def fresh_logging() -> object:
-    root = logging.getLogger()
-    before = (root.handlers[:], root.level)
-    yield
-    root.handlers[:], level = before
-    root.setLevel(level)
-    structlog.reset_defaults()
-    structlog.contextvars.clear_contextvars()
+pytestmark = pytest.mark.usefixtures("fresh_logging")
 
 
 def lines(captured: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
