@@ -53,6 +53,12 @@ class InvalidField(InvalidInput):
         self.violations = violations
 
 
+class MalformedRequest(InvalidInput):
+    """The bytes of a request are not the protobuf message that the method takes."""
+
+    reason = "MALFORMED_REQUEST"
+
+
 @runtime_checkable
 class WithMetadata(Protocol):
     """An error that tells machines more than its reason, such as the address to call instead."""

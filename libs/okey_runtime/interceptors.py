@@ -18,12 +18,18 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import grpc
 import structlog
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 
 from okey_runtime.access import AccessTable
 from okey_runtime.auth import bearer_token
 from okey_runtime.deadline import set_deadline
-from okey_runtime.errors import STATUS_DETAILS_KEY, internal_status, status_code, to_status
+from okey_runtime.errors import (
+    STATUS_DETAILS_KEY,
+    MalformedRequest,
+    internal_status,
+    status_code,
+    to_status,
+)
 from okey_runtime.identity import Identity, Role, set_current_identity
 from okey_runtime.logging import get_logger
 from okey_runtime.metrics import RPC_METRICS, MethodMetrics, RpcMetrics
@@ -97,7 +103,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             method, self._verifier, self._access, self._metrics.of_method(kind, method)
         )
         codec = {
-            "request_deserializer": handler.request_deserializer,
+            "request_deserializer": _reading(handler.request_deserializer),
             "response_serializer": handler.response_serializer,
         }
         take: Callable[[Any], Any] = _checked_once
@@ -241,14 +247,47 @@ def _stream(
     return generate if inspect.isasyncgenfunction(behaviour) else write
 
 
+class _Unreadable:
+    """What stands for a message whose bytes cannot be read, until the call is known that it ends.
+
+    gRPC itself answers an error of the deserializer as UNKNOWN, without a reason.
+    """
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+
+def _reading(deserialize: Callable[[bytes], Any] | None) -> Callable[[bytes], Any] | None:
+    """The handler's deserializer, with ``_Unreadable`` for what it cannot read."""
+    if deserialize is None:
+        return None
+
+    def read(content: bytes) -> Any:
+        try:
+            return deserialize(content)
+        except DecodeError:
+            return _Unreadable(len(content))
+
+    return read
+
+
+def _read(request: Any) -> Any:
+    if isinstance(request, _Unreadable):
+        raise MalformedRequest(
+            f"these {request.length} bytes are not the protobuf message that this method takes"
+        )
+    return request
+
+
 def _checked_once(request: Any) -> Any:
-    if isinstance(request, Message):
+    if isinstance(_read(request), Message):
         check_message(request)
     return request
 
 
-def _unchecked(requests: Any) -> Any:
-    return requests
+async def _unchecked(requests: AsyncIterable[Any]) -> AsyncIterator[Any]:
+    async for request in requests:
+        yield _read(request)
 
 
 async def _checked_each(requests: AsyncIterable[Any]) -> AsyncIterator[Any]:

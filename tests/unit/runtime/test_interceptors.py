@@ -1,10 +1,12 @@
 import asyncio
+from typing import Any
 
 import grpc
 import pytest
 import structlog
 from okey_runtime.auth import Role
 from okey_runtime.channel import open_channel
+from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.interceptors import CallInterceptor
 from okey_runtime.metrics import RpcMetrics
 from okey_runtime.server import ServiceServer
@@ -98,6 +100,55 @@ async def test_a_malformed_request_names_field_and_value(
 async def test_every_message_of_a_stream_is_checked(connect: Connect, method: str) -> None:
     failure = await (await connect()).failure(method, ask(), ask(), ask(stake=7))
     assert failure.reason == "INVALID_FIELD"
+
+
+def begin_raw(caller: Caller, method: str, *contents: bytes) -> Any:
+    """The call with these bytes as its messages."""
+    kinds: dict[str, Any] = {
+        UNARY: caller.channel.unary_unary,
+        CLIENT_STREAM: caller.channel.stream_unary,
+        BIDI: caller.channel.stream_stream,
+    }
+    make = kinds.get(method, caller.channel.unary_stream)
+    takes_stream = method in (CLIENT_STREAM, BIDI)
+    return make(method)(iter(contents) if takes_stream else contents[0], timeout=10)
+
+
+async def raw_failure(caller: Caller, method: str, *contents: bytes) -> RpcFailure:
+    call = begin_raw(caller, method, *contents)
+    try:
+        answers = [await call] if method in (UNARY, CLIENT_STREAM) else [x async for x in call]
+    except grpc.aio.AioRpcError as error:
+        return from_rpc_error(error)
+    raise AssertionError(f"{method} did not fail but answered {answers}")
+
+
+NO_PROTOBUF = b"\xff\xff\xff"
+
+
+@pytest.mark.parametrize("method", KINDS)
+async def test_bytes_that_are_no_message_are_refused_with_a_reason(
+    connect: Connect, app: EchoApp, method: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caller = await connect()
+    before = handled(method, "INVALID_ARGUMENT")
+    failure = await raw_failure(caller, method, NO_PROTOBUF)
+    assert (failure.code, failure.reason) == (Code.INVALID_ARGUMENT, "MALFORMED_REQUEST")
+    assert "3 bytes" in failure.message
+    assert not app.entered.is_set()
+    assert handled(method, "INVALID_ARGUMENT") == before + 1
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("method", [CLIENT_STREAM, BIDI])
+async def test_unreadable_bytes_later_in_a_stream_end_it_too(connect: Connect, method: str) -> None:
+    good = ask().SerializeToString()
+    failure = await raw_failure(await connect(), method, good, good, NO_PROTOBUF)
+    assert failure.reason == "MALFORMED_REQUEST"
+
+
+async def test_who_may_not_call_is_told_so_and_not_about_its_bytes(connect: Connect) -> None:
+    assert (await raw_failure(await connect(None), UNARY, NO_PROTOBUF)).reason == "TOKEN_MISSING"
 
 
 @pytest.mark.parametrize("method", KINDS)
@@ -213,4 +264,5 @@ async def test_a_method_may_answer_malformed_stream_messages_itself(
         caller = Caller(channel)
         assert await caller.call(BIDI, ask(stake=7)) == ["ayse"]
         assert (await caller.failure(CLIENT_STREAM, ask(stake=7))).reason == "INVALID_FIELD"
+        assert (await raw_failure(caller, BIDI, NO_PROTOBUF)).reason == "MALFORMED_REQUEST"
     await server.stop(None)
