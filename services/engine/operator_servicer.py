@@ -1,6 +1,6 @@
 """OperatorService and EventService."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
 import grpc
@@ -15,6 +15,7 @@ from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.errors import DOMAIN, STATUS_DETAILS_KEY
 from okey_runtime.identity import Role, current_identity
+from okey_runtime.logging import get_logger
 from okey_runtime.readiness import Readiness
 
 from services.engine.actor import TableActor
@@ -45,18 +46,27 @@ _MATCH_PHASES: Final = (Phase.STARTING, Phase.PLAYING, Phase.PAUSE, Phase.SETTLI
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
+_log = get_logger(__name__)
+
 
 class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
-    """What operators ask of this engine."""
+    """What operators ask of this engine; ``end`` asks its process to end."""
 
     def __init__(
-        self, tables: Tables, clock: Clock, readiness: Readiness, engine: str, address: str
+        self,
+        tables: Tables,
+        clock: Clock,
+        readiness: Readiness,
+        engine: str,
+        address: str,
+        end: Callable[[], None],
     ) -> None:
         self._tables = tables
         self._clock = clock
         self._readiness = readiness
         self._engine = engine
         self._address = address
+        self._end = end
         self._summaries: dict[str, tuple[int, engine_pb2.TableSummary]] = {}
 
     async def ListTables(
@@ -112,10 +122,15 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
     async def Drain(
         self, request: engine_pb2.DrainRequest, context: Context
     ) -> engine_pb2.DrainResponse:
-        """Take no new work and end every stream."""
+        """Take no new work, end every stream, then the process: whoever minds it starts a new one.
+
+        This call and those under way are answered within the process's grace.
+        """
         await self._readiness.block("draining")
         count = len(self._tables.live())
         self._tables.stop()
+        _log.info("draining", operator=current_identity().subject, tables=count)
+        self._end()
         return engine_pb2.DrainResponse(tables=count)
 
     async def SetMaintenance(

@@ -3,8 +3,9 @@
 import asyncio
 
 import pytest
-from okey.api.engine.v1 import table_pb2
+from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey_client import Change, autoplay
+from okey_runtime.channel import open_channel
 
 from services.okeyctl.demo.platform import StartedPlatform
 from tests.e2e.match import (
@@ -58,6 +59,26 @@ async def test_a_killed_process_comes_back_and_the_table_stands_as_it_stood(
     for view in after:
         left_ms = view.round.turn.deadline_ms - view.server_time_ms
         assert 0 < left_ms <= view.config.turn_timeout_ms
+    end = await play_to_the_end(seated)
+    await require_no_chip_lost(platform, seated, end, bonus)
+
+
+@pytest.mark.system
+async def test_a_drained_engine_ends_in_peace_and_a_fresh_one_goes_on(
+    platform: StartedPlatform, tables: Tables
+) -> None:
+    """M5: an operator's Drain ends the process with status 0; the table stands as it stood."""
+    bonus = await house_bonus(platform)
+    seated = await tables.seat_mid_round()
+    before = await looks(seated)
+    pid = platform.state.processes["engine"].pid
+    way = platform.operator("engine")
+    async with open_channel(way.address, token=way.token) as channel:
+        await engine_pb2_grpc.OperatorServiceStub(channel).Drain(engine_pb2.DrainRequest())
+    await platform.until(lambda now: now.is_ready and now.processes["engine"].pid != pid)
+    assert "engine ended with status 0; it starts again" in platform.output()
+    after = await looks(seated)
+    assert [standing(view) for view in after] == [standing(view) for view in before]
     end = await play_to_the_end(seated)
     await require_no_chip_lost(platform, seated, end, bonus)
 

@@ -33,12 +33,13 @@ class Platform:
     def __init__(self, folder: Path, clock_factor: int, database_url: str) -> None:
         self.issuer = Issuer(folder)
         self.engine_address = ""
+        self.engine: ServiceServer | None = None
         self._folder = folder
         self._clock_factor = clock_factor
         self._database_url = database_url
         self._addresses: dict[str, str] = {}
         self._services = AsyncExitStack()
-        self._engine = AsyncExitStack()
+        self._engine_stack = AsyncExitStack()
         self._channels = AsyncExitStack()
         self._numbers = count(1)
 
@@ -62,12 +63,12 @@ class Platform:
             service_token_file=self.issuer.service_token_file(self._folder, Role.ENGINE),
             **{**self._shared("engine"), "database_url": self._database_url},
         )
-        server = await self._engine.enter_async_context(ServiceServer(EngineApp(settings)))
-        self.engine_address = server.address
+        server = await self._engine_stack.enter_async_context(ServiceServer(EngineApp(settings)))
+        self.engine, self.engine_address = server, server.address
 
     async def stop_engine(self) -> None:
         await self._channels.aclose()
-        await self._engine.aclose()
+        await self._engine_stack.aclose()
 
     async def stop(self) -> None:
         await self.stop_engine()

@@ -480,6 +480,22 @@ async def test_operators_list_release_and_stop_new_matches(world: Platform) -> N
     assert (await world.take_seat(first, "carl")).seat == 1
 
 
+async def test_a_drained_engine_ends_its_streams_and_then_its_process(world: Platform) -> None:
+    table_id = await world.open_table("anna")
+    watching = (await world.tables_as("anna")).WatchTable(
+        engine_pb2.WatchTableRequest(table_id=table_id)
+    )
+    await watching.read()
+    drained = await (await world.operator()).Drain(engine_pb2.DrainRequest())
+    assert drained.tables == 1
+    reasons = [message.end.reason async for message in watching if message.HasField("end")]
+    assert reasons == [engine_pb2.STREAM_END_REASON_SHUTTING_DOWN]
+    assert (await refused(world.take_seat(table_id, "bert"))).reason == "ENGINE_STOPPING"
+    assert world.engine is not None
+    async with asyncio.timeout(5):
+        await world.engine.wait()
+
+
 async def test_the_event_stream_says_that_it_is_not_served(world: Platform) -> None:
     channel = await world.channel("team", Role.INTEGRATOR)
     stream = events_pb2_grpc.EventServiceStub(channel).Subscribe(events_pb2.SubscribeRequest())

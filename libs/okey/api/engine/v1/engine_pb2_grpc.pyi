@@ -243,8 +243,8 @@ class OperatorServiceStub:
     MoveTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.MoveTableRequest, _engine_pb2.MoveTableResponse]
     """Hands a table over to another engine. Roles: operator. Reasons: ENGINE_NOT_FOUND where there is no such member."""
     Drain: _aio.UnaryUnaryMultiCallable[_engine_pb2.DrainRequest, _engine_pb2.DrainResponse]
-    """Makes this engine leave: not ready any more, streams end with SHUTTING_DOWN, commands get ENGINE_STOPPING.
-    Roles: operator.
+    """Makes this engine leave: not ready any more, streams end with SHUTTING_DOWN, commands get ENGINE_STOPPING. Its
+    process then ends with status 0, so that whoever minds it starts a fresh one. Roles: operator.
     """
     SetMaintenance: _aio.UnaryUnaryMultiCallable[_engine_pb2.SetMaintenanceRequest, _engine_pb2.SetMaintenanceResponse]
     """Stops new tables and new matches, or allows them again; running matches end in peace. Roles: operator."""
@@ -290,8 +290,8 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.DrainRequest,
         context: _aio.ServicerContext[_engine_pb2.DrainRequest, _abc.Awaitable[_engine_pb2.DrainResponse]],
     ) -> _abc.Awaitable[_engine_pb2.DrainResponse]:
-        """Makes this engine leave: not ready any more, streams end with SHUTTING_DOWN, commands get ENGINE_STOPPING.
-        Roles: operator.
+        """Makes this engine leave: not ready any more, streams end with SHUTTING_DOWN, commands get ENGINE_STOPPING. Its
+        process then ends with status 0, so that whoever minds it starts a fresh one. Roles: operator.
         """
 
     @_abc_1.abstractmethod
