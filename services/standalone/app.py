@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from okey_runtime.clock import SystemClock
-from okey_runtime.dev_platform import dev_key_file, make_dev_key
+from okey_runtime.dev_platform import DATA_DIR_VARIABLE, dev_key_file, make_dev_key
 
 from services.standalone.banner import banner
 from services.standalone.plan import NAMES, plan_children
@@ -26,6 +26,10 @@ _CHUNK: Final = 4_096
 
 class DataFolderInUse(Exception):
     """Another standalone runs with the same data folder."""
+
+
+class DataFolderUnusable(Exception):
+    """The data folder cannot be made or written to; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,8 @@ async def run_platform(options: Options, say: Say) -> None:
     """Run the platform until it is asked to stop: by SIGINT, SIGTERM, or as the options say.
 
     Raises:
-        DataFolderInUse, PortTaken, ValkeyMissing, ChildEnded, ChildNotReady, KeyFileBroken: it
-        cannot run; whatever was started has been stopped again.
+        DataFolderInUse, DataFolderUnusable, PortTaken, ValkeyMissing, ChildEnded, ChildNotReady,
+        KeyFileBroken: it cannot run; whatever was started has been stopped again.
     """
     # Tokens and databases are this user's own; children inherit it.
     os.umask(_PRIVATE_UMASK)
@@ -110,8 +114,15 @@ async def _first(stopping: "asyncio.Task[bool]", *work: "asyncio.Task[None]") ->
 @contextmanager
 def _held(data_dir: Path) -> Iterator[None]:
     """Make the folder and hold it for this process; the kernel frees it however that ends."""
-    data_dir.mkdir(parents=True, exist_ok=True)
-    with (data_dir / "lock").open("w") as file:
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        lock = (data_dir / "lock").open("w")
+    except OSError as error:
+        raise DataFolderUnusable(
+            f"{data_dir} cannot be the data folder ({error.strerror}: {error.filename}): name a "
+            f"folder that you may write to with --data-dir or {DATA_DIR_VARIABLE}"
+        ) from error
+    with lock as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

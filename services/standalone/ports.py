@@ -64,5 +64,6 @@ def _require_free(name: str, port: int) -> None:
     except OSError as error:
         raise PortTaken(
             f"port {port}, meant for {name}, is taken on {HOST}: does a platform run already? "
-            "Stop what listens there, or use --free-ports"
+            "Stop what listens there, or take free ports: "
+            ".venv/bin/python -m services.standalone --free-ports"
         ) from error

@@ -137,7 +137,34 @@ async def test_a_taken_port_is_named(tmp_path: Path) -> None:
         status, output = await standalone("--data-dir", str(tmp_path))
     assert status == 1
     assert f"port {FIRST_FIXED_PORT}, meant for lobby, is taken" in output
-    assert "--free-ports" in output
+    assert ".venv/bin/python -m services.standalone --free-ports" in output
+
+
+@pytest.mark.parametrize("below", ["file", "file/x"])
+async def test_a_data_folder_that_cannot_be_one_is_named(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").touch()
+    status, output = await standalone("--free-ports", "--data-dir", str(tmp_path / below))
+    assert status == 2
+    (line,) = output.splitlines()
+    assert line.startswith(f"standalone: {tmp_path / below} cannot be the data folder (")
+    assert "--data-dir" in line
+
+
+async def test_ctrl_c_during_the_imports_ends_it_quietly(tmp_path: Path) -> None:
+    options = ("--free-ports", "--data-dir", str(tmp_path))
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-X", "importtime", "-m", "services.standalone", *options),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    while not (line := await process.stderr.readline()).endswith(b" asyncio\n"):
+        assert line, "it has not come to its imports"
+    process.send_signal(signal.SIGINT)
+    rest = await process.stderr.read()
+    # A shell shows this as 130.
+    assert await process.wait() == -signal.SIGINT
+    assert b"Traceback" not in rest
 
 
 async def test_a_table_goes_on_after_the_platform_was_stopped(own: StartedPlatform) -> None:
