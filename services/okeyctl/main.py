@@ -30,6 +30,7 @@ from services.okeyctl import audit as audits
 from services.okeyctl import hands as hand_lines
 from services.okeyctl import simulate as simulation
 from services.okeyctl import tables as table_views
+from services.okeyctl import tables_verify as deals
 from services.okeyctl.demo.platform import PlatformDidNotStart
 from services.okeyctl.demo.run import DidNotHappen, run_demo
 from services.okeyctl.reach import TokenFileMissing, dev_token, reach
@@ -205,6 +206,27 @@ def watch_table(
     with _refusals():
         way = reach("engine", data_dir, engine, token_file)
         asyncio.run(show())
+
+
+@tables.command("verify")
+def verify_round(
+    table_id: str,
+    match_no: Annotated[int, typer.Argument(min=1, help="From 1, at this table.")],
+    round_no: Annotated[int, typer.Argument(min=1, help="From 1, within the match.")],
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    engine: EngineAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """Rebuild the deal of a finished round; the exit status is 1 if it is not the one played."""
+    with _refusals():
+        way = reach("engine", data_dir, engine, token_file)
+        try:
+            played = asyncio.run(deals.fetch_round(way, table_id, match_no, round_no))
+            for proof in deals.proofs(played):
+                print(proof)
+        except deals.Mismatch as mismatch:
+            print(f"MISMATCH    {mismatch}")
+            sys.exit(FINDINGS)
 
 
 @contextmanager

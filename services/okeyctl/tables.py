@@ -29,18 +29,20 @@ async def list_tables(engine: Reach) -> AsyncIterator[engine_pb2.TableSummary]:
 
 async def show_table(engine: Reach, table_id: str) -> table_pb2.TableView:
     """One table as it is now."""
-    async with _client(engine) as client:
+    async with open_client(engine) as client:
         return await client.table(table_id).get()
 
 
 async def watch_table(engine: Reach, table_id: str) -> AsyncIterator[table_pb2.TableView]:
     """One table after each change, until it closes."""
-    async with _client(engine) as client:
+    async with open_client(engine) as client:
         async for change in client.table(table_id).follow(adds_nonces=False):
             yield change.view
 
 
-def _client(engine: Reach) -> OkeyClient:
+def open_client(engine: Reach) -> OkeyClient:
+    """A client of the engine with the operator's token; use it with ``async with``."""
+
     def bearer() -> str:
         return dict(engine.token())[AUTHORIZATION].removeprefix("Bearer ")
 

@@ -78,3 +78,7 @@ async def test_okeyctl_finds_the_platform_by_its_data_folder(
     assert status == 0
     assert f"pot {2 * STAKE * 9 // 10}" in output
     await play_to_the_end(seated)
+    status, output = await okeyctl(platform, "tables", "verify", table_id, "1", "1")
+    assert status == 0
+    assert "is the SHA-256 of the published seed" in output
+    assert "it is the table's first deal" in output
