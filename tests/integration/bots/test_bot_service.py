@@ -147,6 +147,10 @@ async def test_refuses_what_it_cannot_play(bots: Bots) -> None:
     unreadable.view.round.gosterge = common_pb2.TILE_UNSPECIFIED
     failure = await bots.refusal(unreadable)
     assert (failure.code, failure.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "VIEW_MALFORMED")
+    elsewhere = request(RACK)
+    elsewhere.view.viewer = elsewhere.view.round.turn.seat = 77
+    failure = await bots.refusal(elsewhere)
+    assert (failure.code, failure.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "VIEW_MALFORMED")
     failure = await bots.refusal(bots_pb2.ChooseActionRequest())
     assert (failure.code, failure.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
 
