@@ -1,6 +1,7 @@
 """Background work that is done again and again, and survives that others are away."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 
 from okey.errors import Unavailable
@@ -17,14 +18,19 @@ async def repeat(
     """Do the work until cancelled, ``every_ms`` from start to start, or at once where it takes
     longer.
 
-    A service that is away makes one round fail, which is logged; any other error ends it.
+    A service that is away makes a round fail; any other error ends it. The first failure in a row
+    is told at INFO: where services start together, one of them comes first.
     """
+    failures = 0
     while True:
         next_ms = clock.monotonic_ms() + every_ms
         try:
             await work()
+            failures = 0
         except (RpcFailure, Unavailable) as error:
-            _log.warning("background_round_failed", work=name, error=str(error))
+            failures += 1
+            level = logging.INFO if failures == 1 else logging.WARNING
+            _log.log(level, "background_round_failed", work=name, error=str(error))
         # Python 3.11's wait_for, which the Redis client uses, may swallow a cancellation.
         task = asyncio.current_task()
         if task is not None and task.cancelling():
