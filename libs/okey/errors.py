@@ -5,7 +5,16 @@ machine-readable ``reason`` that clients switch on. Messages quote the offending
 to do instead.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Final
+
+_MOST_QUOTED: Final = 80
+
+
+def quoted(value: object) -> str:
+    """The offending value as a message quotes it: its ``repr``, cut to a readable length."""
+    # Of a long text only so much is looked at: nobody needs an escaped copy of a megabyte.
+    text = repr(value[: _MOST_QUOTED + 1] if isinstance(value, str | bytes) else value)
+    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}..."
 
 
 class OkeyError(Exception):

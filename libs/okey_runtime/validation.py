@@ -7,10 +7,9 @@ from typing import Final
 
 import protovalidate
 from google.protobuf.message import Message
+from okey.errors import quoted
 
 from okey_runtime.errors import FieldViolation, InvalidField
-
-_MAX_VALUE_CHARS: Final = 80
 
 _validator: Final = protovalidate.Validator()
 
@@ -43,5 +42,4 @@ def _quoted(value: object) -> str:
         return f"{len(value)} items"
     if not isinstance(value, str | bytes | int | float):
         return ""
-    text = repr(value)
-    return text if len(text) <= _MAX_VALUE_CHARS else f"{text[:_MAX_VALUE_CHARS]}..."
+    return quoted(value)

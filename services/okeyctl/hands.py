@@ -1,7 +1,10 @@
 """``okeyctl hands``: judges hands written as JSON lines (H1..H6)."""
 
 import json
+import os
+import sys
 from collections.abc import Iterable
+from io import TextIOWrapper
 from typing import TextIO
 
 from okey.errors import InvalidInput
@@ -13,6 +16,31 @@ class MalformedLine(InvalidInput):
     """A line that is not ``{"gosterge": "R7", "tiles": [14 tiles]}``."""
 
     reason = "MALFORMED_LINE"
+
+
+def run_on(given: TextIO | None, out: TextIO | None) -> int:
+    """``run`` on standard input and output, which are None where the caller has closed them.
+
+    Where they cannot be read or written the status is 1, and a line on standard error says why.
+    """
+    if given is None or out is None:
+        return _unusable(f"standard {'input' if given is None else 'output'} is closed")
+    if isinstance(given, TextIOWrapper):
+        # Bytes that are no UTF-8 spoil their own line, not those after it.
+        given.reconfigure(encoding="utf-8", errors="replace")
+    try:
+        status = run(given, out)
+        out.flush()
+    except OSError as error:
+        # The rest of the answers would fail again when the interpreter flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        return _unusable(f"standard input or output fails: {error.strerror or error}")
+    return status
+
+
+def _unusable(why: str) -> int:
+    print(f"okeyctl hands: {why}; not every hand was judged", file=sys.stderr)
+    return 1
 
 
 def run(lines: Iterable[str], out: TextIO) -> int:

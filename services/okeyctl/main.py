@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Final, NoReturn
 
@@ -86,10 +85,7 @@ def main() -> None:
 @app.command()
 def hands() -> None:
     """Judge hands: JSON lines {"gosterge": "R7", "tiles": [14 tiles]} in, one answer a line out."""
-    if isinstance(sys.stdin, TextIOWrapper):
-        # Bytes that are no UTF-8 spoil their own line, not those after it.
-        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
-    sys.exit(hand_lines.run(sys.stdin, sys.stdout))
+    sys.exit(hand_lines.run_on(sys.stdin, sys.stdout))
 
 
 @app.command()

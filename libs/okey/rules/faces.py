@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from okey.errors import InvalidInput
+from okey.errors import InvalidInput, quoted
 from okey.rules.tile import HIGHEST_NUMBER, Colour, NotAnOkey, Tile, face_of, rack_text
 
 HAND_TILES: Final = 14
@@ -49,7 +49,7 @@ def faces_of(tiles: Sequence[Tile], okey: Tile, sizes: tuple[int, ...] = (HAND_T
     if len(tiles) not in sizes:
         wanted = " or ".join(map(str, sizes))
         raise WrongTileCount(
-            f"{len(tiles)} tiles where {wanted} are judged: {rack_text(tiles)!r} (H1)"
+            f"{len(tiles)} tiles where {wanted} are judged: {quoted(rack_text(tiles))} (H1)"
         )
     packed = sum(map(_units(okey).__getitem__, tiles))
     return Faces(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from enum import Enum, IntEnum
 from typing import Final
 
-from okey.errors import InvalidInput
+from okey.errors import InvalidInput, quoted
 
 HIGHEST_NUMBER: Final = 13
 
@@ -110,7 +110,7 @@ class Tile(IntEnum):
         tile = cls.__members__.get(text)
         if tile is None:
             raise MalformedTile(
-                f"{text!r} is no tile: write R, Y, B or K and 1..13 as in 'R7', or 'S' (T1)"
+                f"{quoted(text)} is no tile: write R, Y, B or K and 1..13 as in 'R7', or 'S' (T1)"
             )
         return tile
 

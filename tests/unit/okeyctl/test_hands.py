@@ -1,6 +1,9 @@
 """``okeyctl hands``: hands as JSON lines in, verdicts as JSON lines out."""
 
 import json
+import os
+import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
 
@@ -8,7 +11,8 @@ import pytest
 
 from services.okeyctl import hands
 
-CASES = Path(__file__).parents[2] / "data" / "hands.jsonl"
+ROOT = Path(__file__).parents[3]
+CASES = ROOT / "tests" / "data" / "hands.jsonl"
 HAND = "Y1 Y2 Y3 B5 B6 B7 B8 R4 Y4 K4 K11 K12 K13 K1"
 GOOD = {"gosterge": "R7", "tiles": HAND.split()}
 
@@ -78,9 +82,67 @@ def test_a_bad_line_is_named_and_the_rest_is_answered(line: str, named: str) -> 
     assert named in str(given[1]["error"])
 
 
-def test_a_long_value_is_cut_in_the_error() -> None:
-    _status, [answer] = answers(changed(gosterge=["R7"] * 1_000))
-    assert len(str(answer["error"])) < 150
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"gosterge": ["R7"] * 1_000},
+        {"gosterge": "R" * 100_000},
+        {"gosterge": "\x00" * 100_000},
+        {"tiles": ["Y1"] * 100_000},
+        {"tiles": ["Y1"] * 13 + ["Y" * 100_000]},
+        {"tiles": "Y1" * 100_000},
+        {"tiles": [["Y1"] * 100_000]},
+    ],
+    ids=lambda fields: str(fields)[:30],
+)
+def test_a_long_value_is_cut_in_the_error(fields: dict[str, object]) -> None:
+    _status, [answer] = answers(changed(**fields))
+    assert len(str(answer["error"])) < 200
+
+
+@pytest.mark.parametrize(
+    ("streams", "named"),
+    [
+        ("<&-", "standard input is closed"),
+        (">&-", "standard output is closed"),
+        (">/dev/full", "No space left on device"),
+    ],
+)
+def test_streams_that_cannot_be_used_end_it_with_one_line(streams: str, named: str) -> None:
+    script = f'"{sys.executable}" -m services.okeyctl.main hands {streams}'
+    ended = subprocess.run(
+        ["sh", "-c", script],
+        input=changed() + "\n",
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+        timeout=60,
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("okeyctl hands: ")
+    assert named in line
+
+
+def test_a_reader_that_goes_away_ends_it_with_one_line() -> None:
+    """As in ``okeyctl hands | head -1``."""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "w") as out:
+        ended = subprocess.run(
+            [sys.executable, "-m", "services.okeyctl.main", "hands"],
+            input=changed() + "\n",
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            check=False,
+            timeout=60,
+        )
+    assert ended.returncode == 1
+    (line,) = ended.stderr.splitlines()
+    assert "Broken pipe" in line
 
 
 def test_every_answer_is_plain_ascii() -> None:
