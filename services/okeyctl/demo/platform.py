@@ -74,6 +74,9 @@ class StartedPlatform:
         except TimeoutError as error:
             await self.stop()
             raise PlatformDidNotStart(self.output()) from error
+        except asyncio.CancelledError:
+            await self.stop()
+            raise
 
     async def until(self, is_so: Callable[[DevPlatform], bool]) -> None:
         """Return once the state file says so.

@@ -16,7 +16,7 @@ from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey_client import RpcFailure
 
 from services.okeyctl import audit
-from services.okeyctl.demo.platform import StartedPlatform
+from services.okeyctl.demo.platform import PlatformDidNotStart, StartedPlatform
 from services.okeyctl.demo.player import Player
 from services.okeyctl.demo.scenarios import FORFEIT, SCENARIOS, STAKE, Scenario
 from services.okeyctl.demo.spectator import Say, Spectator
@@ -36,24 +36,34 @@ class DidNotHappen(Exception):
 async def run_demo(say: Say, scenarios: Sequence[Scenario] = SCENARIOS) -> None:
     """Show every scenario; returns only if all of it happened and the ledger is right.
 
+    Nothing is left of it but, where something went wrong, its folder, with the services' logs.
+
     Raises:
-        DidNotHappen: what did not; the logs are kept.
+        DidNotHappen: what did not.
         PlatformDidNotStart: there is no platform.
     """
     folder = Path(tempfile.mkdtemp(prefix="okey-demo-"))
     say(f"starting a platform in {folder}; its clocks run {CLOCK_FACTOR} times faster")
     try:
+        await _show(folder, say, scenarios)
+    except (DidNotHappen, PlatformDidNotStart) as error:
+        raise type(error)(f"{error}; the services' logs are in {folder}") from error
+    except asyncio.CancelledError:
+        # Whoever interrupts twice does not wait for the platform's end, which writes there.
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder)
+
+
+async def _show(folder: Path, say: Say, scenarios: Sequence[Scenario]) -> None:
+    try:
         async with asyncio.timeout(_TIMEOUT_S), StartedPlatform(folder, CLOCK_FACTOR) as platform:
             say(f"ready: lobby {platform.state.address('lobby')}")
             await _Demo(platform, say).run(scenarios)
     except* TimeoutError as error:
-        raise DidNotHappen(
-            f"not done after {_TIMEOUT_S:.0f} s; the services' logs are in {folder}"
-        ) from error
+        raise DidNotHappen(f"not done after {_TIMEOUT_S:.0f} s") from error
     except* (DidNotHappen, RpcFailure) as errors:
-        why = "; ".join(_reasons(errors))
-        raise DidNotHappen(f"{why}; the services' logs are in {folder}") from errors
-    shutil.rmtree(folder)
+        raise DidNotHappen("; ".join(_reasons(errors))) from errors
 
 
 class _Demo:
