@@ -3,7 +3,7 @@ names field and value.
 """
 
 from collections.abc import Sized
-from typing import Final
+from typing import Any, Final
 
 import protovalidate
 from google.protobuf.message import Message
@@ -22,22 +22,55 @@ def check_message(message: Message) -> None:
     """
     violations = _validator.collect_violations(message)
     if violations:
-        raise InvalidField(tuple(map(_violation, violations)))
+        raise InvalidField(tuple(_violation(message, each) for each in violations))
 
 
-def _violation(violation: protovalidate.Violation) -> FieldViolation:
-    proto = violation.proto
+def _violation(request: Message, violation: protovalidate.Violation) -> FieldViolation:
+    proto, value = violation.proto, violation.field_value
     path = ""
     for element in proto.field.elements if proto.field else ():
         path += f".{element.field_name}" if path else element.field_name
         if element.subscript is not None:
             path += f"[{element.subscript.value}]"
-    return FieldViolation(
-        path or "request", f"{_quoted(violation.field_value)} {proto.message}".strip()
-    )
+    text = proto.message
+    if proto.rule is None:  # no field's rule, but one of a whole message
+        whole = value if isinstance(value, Message) else request
+        at_fault = _field_at_fault(whole, text)
+        if at_fault is not None:
+            name, value = at_fault
+            path = f"{path}.{name}" if path else name
+            text = text.removeprefix(name).lstrip()
+    return FieldViolation(path or "request", f"{_quoted(value)} {text}".strip())
+
+
+def _field_at_fault(message: Message, text: str) -> tuple[str, object] | None:
+    """The field that is to be mended where a rule over several fields is broken, and its value.
+
+    The text of such a rule begins with it, as in ``seat_count must be 4 in ESLI``; it may lie
+    deeper, as in ``terms.mode needs nobody else``.
+    """
+    name = text.partition(" ")[0]
+    value: Any = message
+    for part in name.split("."):
+        field = value.DESCRIPTOR.fields_by_name.get(part) if isinstance(value, Message) else None
+        if field is None:
+            return None
+        value = getattr(value, part)
+        if field.enum_type is not None:
+            known = field.enum_type.values_by_number.get(value)
+            value = value if known is None else _Named(known.name)
+    return name, value
+
+
+class _Named(str):
+    """The name of an enum's value; it is told as it is, without quotes."""
+
+    __slots__ = ()
 
 
 def _quoted(value: object) -> str:
+    if isinstance(value, _Named):
+        return str(value)
     if isinstance(value, Sized) and not isinstance(value, str | bytes):
         return f"{len(value)} items"
     if not isinstance(value, str | bytes | int | float):

@@ -43,7 +43,10 @@ class SeatedElsewhere(Refused):
     reason = "ALREADY_SEATED"
 
     def __init__(self, player: str, table_id: str) -> None:
-        super().__init__(f"{player} sits at table {table_id} already; leave there first (W3)")
+        super().__init__(
+            f"{player} sits at table {table_id} already: LeaveSeat there first, or Forfeit while "
+            "its match runs (W3)"
+        )
         self.table_id = table_id
 
     @property

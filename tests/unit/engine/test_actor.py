@@ -189,6 +189,8 @@ async def test_who_sits_elsewhere_is_told_where(tmp_path: Path) -> None:
         with pytest.raises(SeatedElsewhere) as refusal:
             await second.submit(c.TakeSeat("anna"), world.request("anna"))
         assert refusal.value.metadata == {"table_id": "t" * 26}
+        for way in ("t" * 26, "LeaveSeat", "Forfeit"):
+            assert way in str(refusal.value)
         assert (await second.submit(c.TakeSeat("carl"), world.request("carl"))).events
 
 

@@ -1,16 +1,26 @@
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+import okey.api
 import pytest
 from buf.validate import validate_pb2
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.descriptor import Descriptor
+from okey.api.common.v1 import common_pb2
+from okey.api.lobby.v1 import lobby_pb2
 from okey_runtime.errors import FieldViolation, InvalidField
 from okey_runtime.validation import check_message
 
 from tests.unit.runtime.echo import ask
 
-INT64, STRING, MESSAGE, OPTIONAL, REPEATED = 3, 9, 11, 1, 3
+INT64, STRING, MESSAGE, ENUM, OPTIONAL, REPEATED = 3, 9, 11, 14, 1, 3
 
 
 def _basket() -> type:
-    """A message of messages: ``apples`` (1 to 3 of weight 50 and more), a ``label``, a ``lid``."""
+    """A message of messages: ``apples`` (1 to 3 of weight 50 and more), a ``label``, a ``lid``,
+    and rules over several fields at once.
+    """
     file = descriptor_pb2.FileDescriptorProto(
         name="okey/test/basket.proto",
         package="okey.test",
@@ -31,6 +41,21 @@ def _basket() -> type:
         name="lid", number=3, type=MESSAGE, label=OPTIONAL, type_name=".okey.test.Apple"
     )
     lid.options.Extensions[validate_pb2.field].required = True
+    ripeness = file.enum_type.add(name="Ripeness")
+    for number, name in enumerate(("RIPENESS_UNSPECIFIED", "RIPENESS_GREEN")):
+        ripeness.value.add(name=name, number=number)
+    apple.field.add(
+        name="ripeness", number=2, type=ENUM, label=OPTIONAL, type_name=".okey.test.Ripeness"
+    )
+    rules = apple.options.Extensions[validate_pb2.message].cel
+    rules.add(
+        id="light",
+        message="weight must stay below 100 while green",
+        expression="this.ripeness != 1 || this.weight < 100",
+    )
+    whole = basket.options.Extensions[validate_pb2.message].cel
+    whole.add(id="lid", message="lid.ripeness must not be so", expression="this.lid.ripeness != 1")
+    whole.add(id="secret", message="nothing says sesame", expression="this.label != 'open'")
     pool = descriptor_pool.Default()
     pool.AddSerializedFile(file.SerializeToString())
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("okey.test.Basket"))
@@ -76,3 +101,51 @@ def test_a_long_value_is_quoted_in_part() -> None:
 def test_a_list_of_messages_is_not_quoted() -> None:
     (violation,) = violations(apples=[{"weight": 61}] * 4, lid=LID)
     assert violation == FieldViolation("apples", "4 items must contain no more than 3 item(s)")
+
+
+def test_a_rule_over_several_fields_names_the_one_at_fault_and_its_value() -> None:
+    (violation,) = violations(apples=[{"weight": 50}, {"weight": 100, "ripeness": 1}], lid=LID)
+    assert violation == FieldViolation("apples[1].weight", "100 must stay below 100 while green")
+
+
+def test_a_field_at_fault_may_lie_deeper_and_an_enums_value_has_its_name() -> None:
+    (violation,) = violations(lid={"weight": 50, "ripeness": 1})
+    assert violation == FieldViolation("lid.ripeness", "RIPENESS_GREEN must not be so")
+
+
+def test_a_rule_that_names_no_field_is_told_as_it_is() -> None:
+    (violation,) = violations(label="open", lid=LID)
+    assert violation == FieldViolation("request", "nothing says sesame")
+
+
+def test_terms_that_do_not_fit_together_name_field_and_value() -> None:
+    """O2: as a caller of the lobby meets it."""
+    terms = lobby_pb2.TableTerms(mode=common_pb2.MODE_ESLI, seat_count=2)
+    with pytest.raises(InvalidField) as refused:
+        check_message(lobby_pb2.EnqueueTicketRequest(terms=terms))
+    assert str(refused.value) == "terms.seat_count: 2 must be 4 in ESLI (O2)"
+
+
+def rules_over_fields() -> Iterator[tuple[str, Descriptor, str]]:
+    """Id, message and text of every such rule of our protos."""
+    for found in pkgutil.walk_packages(okey.api.__path__, "okey.api."):
+        module = importlib.import_module(found.name)
+        file = getattr(module, "DESCRIPTOR", None)
+        for message in file.message_types_by_name.values() if file is not None else ():
+            for rule in message.GetOptions().Extensions[validate_pb2.message].cel:
+                yield rule.id, message, rule.message
+
+
+def test_every_rule_of_ours_over_several_fields_begins_with_the_one_at_fault() -> None:
+    found = list(rules_over_fields())
+    assert len(found) >= 10
+    nameless = []
+    for rule_id, message, text in found:
+        at: Descriptor | None = message
+        for part in text.partition(" ")[0].split("."):
+            field = None if at is None else at.fields_by_name.get(part)
+            if field is None:
+                nameless.append(rule_id)
+                break
+            at = field.message_type
+    assert nameless == []
