@@ -9,7 +9,7 @@ TYPED := libs services tools deploy tests
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run demo test test-core test-rest test-all format lint protos protos-check \
-	bench deploy-check clean
+	bench mutations soak deploy-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,8 +75,19 @@ protos: setup ## generate the Python stubs from protos/
 protos-check: setup ## fail if the committed stubs are not what protos/ gives
 	$(BIN)/python tools/protos.py check
 
-bench: setup ## measure the core, each figure beside a reference loop
+bench: setup ## measure the core and the wallet, each figure beside a reference
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.audit
+	$(BIN)/python -m tests.bench.wallet
+
+mutations: setup ## take each safeguard out of the ledger; a named test must go red
+	$(BIN)/python -m tests.mutations
+
+soak: setup ## 2,000 times kill -9 of engine, wallet and PostgreSQL while money moves (stops by itself)
+	$(BIN)/python -m tests.chaos.money.soak --kills $(SOAK_KILLS) --minutes $(SOAK_MINUTES) --seed $(SOAK_SEED)
+SOAK_KILLS := 2000
+SOAK_MINUTES := 180
+SOAK_SEED := 1
 
 deploy-check: setup ## build and validate every kustomization, start each service from its manifest
 	$(BIN)/python -m pytest tests/deploy -q -m ""

@@ -110,7 +110,13 @@ class EngineApp:
         )
         engine_pb2_grpc.add_OperatorServiceServicer_to_server(
             OperatorServicer(
-                tables, clock, host.readiness, settings.engine_name, host.address, host.end
+                tables,
+                journal,
+                clock,
+                host.readiness,
+                settings.engine_name,
+                host.address,
+                host.end,
             ),
             host.grpc,
         )
