@@ -81,6 +81,9 @@ class ServiceSettings(BaseSettings):
     drain_timeout_ms: PositiveInt = 20_000
     stop_grace_ms: int = Field(default=5_000, ge=0)
 
+    failpoint: str = ""
+    """Tests only: where the process kills itself; see ``okey_runtime.failpoints``."""
+
     @classmethod
     def load(cls) -> Self:
         """Read the environment and, where ``OKEY_SECRETS_DIR`` names a folder, one file a secret
@@ -105,6 +108,14 @@ class ServiceSettings(BaseSettings):
             raise ValueError(
                 f"production refuses the development issuer {DEV_ISSUER!r}: "
                 "set OKEY_TOKEN_ISSUER to the real one"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _only_tests_have_failpoints(self) -> Self:
+        if self.failpoint and self.environment is not Environment.TEST:
+            raise ValueError(
+                "OKEY_FAILPOINT is for tests: leave it out, or set OKEY_ENVIRONMENT=test"
             )
         return self
 

@@ -17,6 +17,7 @@ import uvloop
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from okey_runtime import failpoints
 from okey_runtime.access import INFRASTRUCTURE, AccessTable
 from okey_runtime.auth import JwksFile, TokenVerifier
 from okey_runtime.clock import Clock, SystemClock
@@ -243,6 +244,7 @@ def serve(app: App) -> None:
     settings = app.settings
     service = type(app).__module__.removesuffix(".app")
     configure_logging(service, settings.log_level, settings.log_format)
+    failpoints.arm_process(settings)
     uvloop.run(_serve(app))
 
 

@@ -35,6 +35,11 @@ COMMIT_ROWS: Final = Histogram(
 RELAY_WAITING: Final = Gauge(
     "okey_engine_relay_waiting_rows", "Rows that a sink has not answered yet.", ("sink",)
 )
+RELAY_OLDEST_SECONDS: Final = Gauge(
+    "okey_engine_relay_oldest_waiting_seconds",
+    "How long the oldest row that a sink has not answered has waited; 0 if none waits.",
+    ("sink",),
+)
 RELAY_ANSWERS: Final = Counter(
     "okey_engine_relay_answers_total",
     "Answers of sinks: OK, DECLINED, UNCERTAIN.",

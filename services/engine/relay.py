@@ -3,11 +3,11 @@
 The journal is the outbox and a cursor per table and sink says how far it was read. An answer
 becomes a command of the table first and moves the cursor then, so that a crash between repeats the
 call: its key is the same, so it takes effect once, and the table ignores an answer that it does not
-wait for. A sink that is away holds up nobody but who waits for it.
+wait for. A sink that is away holds up nobody but who waits for it, and how long its oldest row has
+waited is a metric with an alert: a relay that stands still is never silent.
 """
 
 import asyncio
-import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ from google.protobuf.message import Message
 from okey.errors import Exhausted, OkeyError, Unavailable
 from okey.table import commands as c
 from okey.table.state import TableState
+from okey_runtime import failpoints
+from okey_runtime.clock import Clock
 from okey_runtime.logging import get_logger
 
 from services.engine.actor import TableActor
 from services.engine.background import say_failure
-from services.engine.metrics import RELAY_ANSWERS, RELAY_WAITING
+from services.engine.backoff import waits_s
+from services.engine.metrics import RELAY_ANSWERS, RELAY_OLDEST_SECONDS, RELAY_WAITING
 from services.engine.record import Row
-
-_FIRST_WAIT_S: Final = 0.05
-_LAST_WAIT_S: Final = 3.0
 
 _DEFINITE: Final = frozenset(
     {
@@ -85,24 +85,49 @@ class Checkpoints(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A row that the sink has not answered: when it was journaled, and what it asks for."""
+
+    seq: int
+    at_ms: int
+    calls: list[Message]
+
+
 class Relay:
     """Carries every table's rows to one sink; a task a table, only while there is something."""
 
     def __init__(
-        self, sink: Sink, checkpoints: Checkpoints, idle: Callable[[TableActor], None]
+        self,
+        sink: Sink,
+        checkpoints: Checkpoints,
+        clock: Clock,
+        idle: Callable[[TableActor], None],
     ) -> None:
         """``idle`` is called each time when a table's rows are all answered."""
         self._sink = sink
         self._checkpoints = checkpoints
+        self._clock = clock
         self._idle = idle
-        self._waiting: dict[str, deque[tuple[int, list[Message]]]] = {}
+        self._waiting: dict[str, deque[_Waiting]] = {}
+        self._oldest_ms: dict[str, int] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._gauge = RELAY_WAITING.labels(sink.name)
+        # Asked for at each scrape, so that it grows whatever became of the tasks.
+        RELAY_OLDEST_SECONDS.labels(sink.name).set_function(self.oldest_waiting_s)
 
     @property
     def name(self) -> str:
         """The sink's name."""
         return self._sink.name
+
+    def oldest_waiting_s(self) -> float:
+        """How long ago the oldest row that waits for an answer was journaled; 0 if none waits.
+
+        Any thread may ask.
+        """
+        oldest_ms = min(list(self._oldest_ms.values()), default=None)
+        return 0.0 if oldest_ms is None else max(0, self._clock.now_ms() - oldest_ms) / 1000
 
     def is_idle(self, table_id: str) -> bool:
         """Whether nothing of the table waits for an answer."""
@@ -115,7 +140,9 @@ class Relay:
         calls = self._sink.calls(before, after, row)
         if not calls:
             return
-        self._waiting.setdefault(actor.table_id, deque()).append((row.seq, calls))
+        rows = self._waiting.setdefault(actor.table_id, deque())
+        rows.append(_Waiting(row.seq, row.at_ms, calls))
+        self._oldest_ms.setdefault(actor.table_id, row.at_ms)
         self._gauge.inc()
         if actor.table_id not in self._tasks:
             task = asyncio.create_task(self._carry(actor), name=f"{self.name}-{actor.table_id}")
@@ -127,32 +154,36 @@ class Relay:
         task = self._tasks.pop(table_id, None)
         if task is not None:
             task.cancel()
+        self._oldest_ms.pop(table_id, None)
         self._gauge.dec(len(self._waiting.pop(table_id, ())))
 
     async def _carry(self, actor: TableActor) -> None:
         rows = self._waiting[actor.table_id]
         while rows:
-            seq, calls = rows[0]
-            for call in calls:
+            self._oldest_ms[actor.table_id] = rows[0].at_ms
+            for call in rows[0].calls:
                 answer = await self._until_definite(call)
+                failpoints.hit("engine.replied", call)
                 if answer.command is not None and not await self._tell(actor, answer.command):
                     return
-            await self._checkpoint(actor.table_id, seq)
+                failpoints.hit("engine.told", call)
+            await self._checkpoint(actor.table_id, rows[0].seq)
             rows.popleft()
             self._gauge.dec()
         del self._waiting[actor.table_id], self._tasks[actor.table_id]
+        del self._oldest_ms[actor.table_id]
         self._idle(actor)
 
     async def _until_definite(self, call: Message) -> Answer:
-        wait_s = _FIRST_WAIT_S
+        waits = waits_s()
         while True:
+            failpoints.hit("engine.before_call", call)
             try:
                 answer = await self._sink.deliver(call)
             except Uncertain as error:
                 RELAY_ANSWERS.labels(self.name, "UNCERTAIN").inc()
                 _log.warning("sink_uncertain", sink=self.name, error=str(error))
-                await asyncio.sleep(wait_s * random.uniform(0.5, 1.0))
-                wait_s = min(2 * wait_s, _LAST_WAIT_S)
+                await asyncio.sleep(next(waits))
                 continue
             RELAY_ANSWERS.labels(self.name, "DECLINED" if answer.declined else "OK").inc()
             return answer
@@ -168,12 +199,11 @@ class Relay:
         return True
 
     async def _checkpoint(self, table_id: str, seq: int) -> None:
-        wait_s = _FIRST_WAIT_S
+        waits = waits_s()
         while True:
             try:
                 await self._checkpoints.checkpoint(table_id, self.name, seq)
             except (Unavailable, Exhausted):
-                await asyncio.sleep(wait_s * random.uniform(0.5, 1.0))
-                wait_s = min(2 * wait_s, _LAST_WAIT_S)
+                await asyncio.sleep(next(waits))
             else:
                 return

@@ -56,7 +56,7 @@ class Tables:
         self._journal = journal
         self._commit = commit
         self._clock = clock
-        self._relays = [Relay(sink, journal, self._retire_if_told) for sink in sinks]
+        self._relays = [Relay(sink, journal, clock, self._retire_if_told) for sink in sinks]
         self._ai = ai
         self._engine = engine
         self._actors: dict[str, TableActor] = {}

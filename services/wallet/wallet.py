@@ -5,6 +5,7 @@ from typing import Final, assert_never
 
 from okey.errors import Unavailable
 from okey.money.account import Account, is_player
+from okey_runtime import failpoints
 from okey_runtime.clock import Clock
 from okey_runtime.database import Database, Isolation
 from sqlalchemy import Connection
@@ -77,6 +78,7 @@ class Wallet:
                 answer = await self._answer(key, command)
             except _KeyTaken:
                 continue
+            failpoints.hit("wallet.committed", command)
             if isinstance(answer, Declined):
                 raise answer
             return answer
@@ -128,12 +130,15 @@ class Wallet:
 
     async def _answer(self, key: str, command: Command) -> Receipt | Declined:
         def attempt(connection: Connection) -> Receipt | Declined:
+            failpoints.hit("wallet.begun", command)
             known = recall(connection, key, command)
+            failpoints.hit("wallet.key_checked", command)
             if known is not None:
                 return known
             receipt = _carry_out(self._books(connection), command)
             if not remember(connection, key, command, receipt, self.now_ms()):
                 raise _KeyTaken
+            failpoints.hit("wallet.before_commit", command)
             return receipt
 
         try:
@@ -145,7 +150,9 @@ class Wallet:
         """Keep the decline, in a transaction of its own since the declined work is rolled back."""
 
         def keep(connection: Connection) -> Receipt | Declined:
+            failpoints.hit("wallet.declining", command)
             if remember(connection, key, command, decline, self.now_ms()):
+                failpoints.hit("wallet.before_commit", command)
                 return decline
             known = recall(connection, key, command)
             if known is None:
