@@ -1,31 +1,67 @@
 """The only place where the wallet's parts meet."""
 
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import grpc
 from okey.api.wallet.v1 import wallet_pb2_grpc
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey_runtime.access import AccessTable
+from okey_runtime.channel import open_channel
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.database import Database
+from okey_runtime.keys import create_signing_key
+from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
 from okey_runtime.server import ServiceServer
-from pydantic import Field
+from okey_runtime.service_token import ServiceToken
+from pydantic import Field, SecretStr
 
+from services.wallet.auditing import Auditor
 from services.wallet.books import House
+from services.wallet.chain import ChainKeys
+from services.wallet.engine_client import EngineClient
+from services.wallet.metrics import CHAIN_KEY
+from services.wallet.operations import Operations
+from services.wallet.sealer import Sealer
+from services.wallet.privileges import grant_application
 from services.wallet.servicer import ACCESS, SERVICE, WalletServicer
 from services.wallet.wallet import Wallet
 
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
 STANDALONE_WELCOME_CHIPS: Final = 10_000
 
+_log = get_logger(__name__)
+
 
 class WalletSettings(ServiceSettings):
     """The wallet's settings beside those of every service."""
 
+    owner_database_url: SecretStr | None = None
+    """PostgreSQL, as the role that owns the schema: it migrates, and the service's own role gets
+    only what it needs. Without it the service's role migrates, so owns what it writes.
+    """
     welcome_chips: int | None = Field(default=None, ge=0, le=1_000_000_000)
     """What a player's account opens with; by default 10,000 in standalone and nothing elsewhere."""
+
+    chain_key_file: Path | None = None
+    """The private key (JWK, Ed25519, mode 0600) that signs the chain; without one nothing is sealed.
+    Standalone makes it.
+    """
+    chain_old_keys_file: Path | None = None
+    """A JWKS file with the public halves of earlier keys, whose blocks are still trusted."""
+    seal_every_ms: int = Field(default=5_000, ge=100)
+    """How often what was booked is sealed."""
+    audit_every_ms: int = Field(default=900_000, ge=1_000)
+    """How often the whole ledger is audited."""
+    audit_freezes: bool = False
+    """Whether such an audit freezes players' accounts that have a finding."""
+    engine_address: str | None = None
+    """host:port or dns:///name:port of the engine, whose money events audits compare; needs
+    ``OKEY_SERVICE_TOKEN_FILE`` too.
+    """
 
     @property
     def opening_chips(self) -> int:
@@ -36,16 +72,26 @@ class WalletSettings(ServiceSettings):
         return STANDALONE_WELCOME_CHIPS if is_standalone else 0
 
 
+async def migrate_ledger(owner_url: SecretStr, application_url: SecretStr) -> None:
+    """Bring the schema up to date as its owner, and let the application in.
+
+    Raises ``DatabaseAway``, ``RoleMissing``.
+    """
+    await migrate(owner_url, MIGRATIONS)
+    await grant_application(owner_url, application_url)
+
+
 class DatabaseUrlMissing(Exception):
     """A ledger needs a database; set OKEY_DATABASE_URL."""
 
 
 class WalletApp:
-    """The wallet: one database, no background work; nothing to hand over at its end."""
+    """The wallet: one database, a sealer and an auditor beside it."""
 
     def __init__(self, settings: WalletSettings) -> None:
         self._settings = settings
         self._database: Database | None = None
+        self._channel: grpc.aio.Channel | None = None
 
     @property
     def settings(self) -> WalletSettings:
@@ -65,25 +111,56 @@ class WalletApp:
     async def start(self, host: ServiceServer) -> None:
         """Bring the schema up to date and serve it.
 
-        Raises ``DatabaseUrlMissing`` or ``DatabaseAway``.
+        Raises ``DatabaseUrlMissing``, ``KeyFileBroken`` or ``DatabaseAway``.
         """
-        url = self._settings.database_url
-        if url is None:
+        settings = self._settings
+        if settings.database_url is None:
             raise DatabaseUrlMissing("no database for the ledger: set OKEY_DATABASE_URL")
-        await migrate(url, MIGRATIONS)
-        self._database = Database(url)
+        keys = self._keys()
+        await migrate(settings.database_url, MIGRATIONS)
+        database = self._database = Database(settings.database_url)
         house = House(
             rule_sets={DEFAULT_RULE_SET.version: DEFAULT_RULE_SET},
             current_version=DEFAULT_RULE_SET.version,
-            welcome_chips=self._settings.opening_chips,
+            welcome_chips=settings.opening_chips,
         )
-        servicer = WalletServicer(Wallet(self._database, house, host.clock))
+        sealer = None if keys is None else Sealer(database, keys, host.clock)
+        auditor = Auditor(database, host.clock, sealer, self._engine())
+        servicer = WalletServicer(
+            Wallet(database, house, host.clock),
+            Operations(database, host.clock, auditor, sealer),
+        )
         wallet_pb2_grpc.add_WalletServiceServicer_to_server(servicer, host.grpc)
+        if sealer is not None:
+            host.spawn(sealer.run(settings.seal_every_ms), "sealer")
+        audits = auditor.run_every(settings.audit_every_ms, freezes=settings.audit_freezes)
+        host.spawn(audits, "audits")
+
+    def _keys(self) -> ChainKeys | None:
+        settings = self._settings
+        CHAIN_KEY.set(settings.chain_key_file is not None)
+        if settings.chain_key_file is None:
+            _log.warning("journals_are_not_sealed", why="OKEY_CHAIN_KEY_FILE is not set")
+            return None
+        if settings.environment is Environment.STANDALONE and not settings.chain_key_file.exists():
+            settings.chain_key_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            create_signing_key(settings.chain_key_file, f"chain-{secrets.token_hex(4)}")
+        return ChainKeys.load(settings.chain_key_file, settings.chain_old_keys_file)
+
+    def _engine(self) -> EngineClient | None:
+        settings = self._settings
+        if settings.engine_address is None or settings.service_token_file is None:
+            return None
+        token = ServiceToken(settings.service_token_file)
+        self._channel = open_channel(settings.engine_address, token=token)
+        return EngineClient(self._channel)
 
     async def drain(self) -> None:
         """Nothing to hand over: every call is one transaction."""
 
     async def close(self) -> None:
         """Close the database once what is under way has ended."""
+        if self._channel is not None:
+            await self._channel.close()
         if self._database is not None:
             await self._database.close()

@@ -1,5 +1,6 @@
 """The books within one transaction: lock accounts in order, check, post a journal (M3, M5)."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -7,11 +8,12 @@ from okey.money.account import Account, is_balance_kept, is_player, player_of
 from okey.money.journal import Journal, JournalKind, Leg
 from okey.money.stake import grant
 from okey.rules.rule_set import RuleSet
-from sqlalchemy import Connection, bindparam, insert, select, update
+from okey_runtime import failpoints
+from sqlalchemy import Connection, insert, select
 
 from services.wallet.decline import AccountFrozen, InsufficientFunds, RulesUnknown
 from services.wallet.insert import insert_new_rows
-from services.wallet.schema import accounts, journals, postings
+from services.wallet.schema import accounts, journals
 
 
 class NotLocked(AssertionError):
@@ -77,21 +79,30 @@ class Books:
         account is opened with its welcome grant.
         """
         wanted = sorted({name for name in names if is_balance_kept(name)})
+        self._lock_opened(wanted)
+        missing = [name for name in wanted if name not in self._locked]
+        if not missing:
+            return
+        # Locked after others that may sort later, which closes no circle: an operation opens at
+        # most one player, and its other accounts are a table's, whose row it has locked before.
         opened = insert_new_rows(
             self.connection,
             accounts,
-            [{"account": name, "balance": 0, "version": 0, "frozen": False} for name in wanted],
+            [{"account": name, "balance": 0, "version": 0, "frozen": False} for name in missing],
         )
+        self._lock_opened(missing)
+        for name in opened:
+            self._welcome(Account(name))
+
+    def _lock_opened(self, names: list[Account]) -> None:
         rows = self.connection.execute(
             select(accounts)
-            .where(accounts.c.account.in_(wanted))
+            .where(accounts.c.account.in_(names))
             .order_by(accounts.c.account)
             .with_for_update()
         )
         for row in rows:
             self._locked[Account(row.account)] = _Account(row.balance, row.version, row.frozen)
-        for name in opened:
-            self._welcome(Account(name))
 
     def balance(self, account: Account) -> int:
         """The balance of an account that this transaction has locked, in chips."""
@@ -107,14 +118,10 @@ class Books:
         changed = {
             leg.account: self._moved(leg) for leg in journal.legs if is_balance_kept(leg.account)
         }
-        journal_id = self._insert_journal(journal.kind, note)
         legs = tuple(sorted(journal.legs, key=lambda leg: leg.account))
-        self.connection.execute(
-            insert(postings),
-            [_posting_row(journal_id, leg, changed.get(leg.account)) for leg in legs],
-        )
-        if changed:
-            self._write_balances(changed)
+        journal_id = self._insert_journal(journal.kind, legs, note)
+        failpoints.hit("wallet.journal_inserted", journal)
+        self._locked.update(changed)
         return Posted(journal_id, legs)
 
     def _welcome(self, account: Account) -> None:
@@ -139,7 +146,8 @@ class Books:
             )
         return replace(known, balance=balance, version=known.version + 1)
 
-    def _insert_journal(self, kind: JournalKind, note: Note) -> int:
+    def _insert_journal(self, kind: JournalKind, legs: tuple[Leg, ...], note: Note) -> int:
+        # The database makes postings and balances of the legs, and refuses what does not add up.
         row = {
             "kind": kind.value,
             "rules_version": note.rules_version,
@@ -149,30 +157,7 @@ class Books:
             "actor": note.actor,
             "reason": note.reason,
             "reverses": note.reverses,
+            "legs": json.dumps({leg.account: leg.amount for leg in legs}, separators=(",", ":")),
         }
         added = insert(journals).values(row).returning(journals.c.journal_id)
         return int(self.connection.execute(added).scalar_one())
-
-    def _write_balances(self, changed: Mapping[Account, _Account]) -> None:
-        self.connection.execute(
-            update(accounts)
-            .where(accounts.c.account == bindparam("name"))
-            .values(balance=bindparam("new_balance"), version=bindparam("new_version")),
-            [
-                {"name": name, "new_balance": each.balance, "new_version": each.version}
-                for name, each in sorted(changed.items())
-            ],
-        )
-        self._locked.update(changed)
-
-
-def _posting_row(
-    journal_id: int, leg: Leg, account: _Account | None
-) -> dict[str, str | int | None]:
-    return {
-        "journal_id": journal_id,
-        "account": leg.account,
-        "amount": leg.amount,
-        "balance_after": account.balance if account else None,
-        "version": account.version if account else None,
-    }

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import Connection, Table
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, Table, insert, select
+from sqlalchemy.dialects import postgresql
 
 Value = str | int | bool | None
 
@@ -21,5 +21,11 @@ def insert_new_rows(
     if connection.dialect.name == "postgresql":
         added = postgresql.insert(table).values(rows).on_conflict_do_nothing().returning(key)
         return list(connection.execute(added).scalars())
-    added_here = sqlite.insert(table).values(rows).on_conflict_do_nothing().returning(key)
-    return list(connection.execute(added_here).scalars())
+    # SQLite's triggers refuse a taken key before any ON CONFLICT is looked at, since OR REPLACE
+    # would pass them by; there is one writer, so nobody comes between the two statements.
+    asked = {str(row[key.name]): row for row in rows}
+    taken = set(connection.execute(select(key).where(key.in_(asked))).scalars())
+    free = [name for name in asked if name not in taken]
+    if free:
+        connection.execute(insert(table), [asked[name] for name in free])
+    return free

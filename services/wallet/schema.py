@@ -1,19 +1,22 @@
 """The tables of the wallet's database, as queries name them; the migrations make them.
 
-Journals, postings and requests are only ever added to, and triggers refuse anything else. Accounts
-are the running sums of their postings; holds, matches and tables carry the states that are changed
-by compare-and-set. The shared accounts (house and issuance) have postings only, so nobody waits
-for them.
+A journal is inserted as one row that carries its legs; a trigger checks them and makes postings and
+balances of them. Journals, postings and requests are only ever added to, and triggers refuse
+anything else (``migrations/seals``). Accounts are the running sums of their postings; holds,
+matches and tables carry the states that are changed by compare-and-set. The shared accounts (house
+and issuance) have postings only, so nobody waits for them.
 """
 
 from typing import Final
 
+from okey.money.account import SHARED_ACCOUNTS
 from sqlalchemy import (
     BigInteger,
     Boolean,
     CheckConstraint,
     Column,
     ForeignKey,
+    Identity,
     Index,
     Integer,
     MetaData,
@@ -35,7 +38,7 @@ _Id: Final = String(64)
 journals: Final = Table(
     "journals",
     metadata,
-    Column("journal_id", _JournalId, primary_key=True, autoincrement=True),
+    Column("journal_id", _JournalId, Identity(always=True), primary_key=True),
     Column("kind", String(16), nullable=False),
     Column("rules_version", String(32), nullable=False),
     Column("booked_ms", BigInteger, nullable=False),
@@ -44,6 +47,8 @@ journals: Final = Table(
     Column("actor", _Id),
     Column("reason", String(500)),
     Column("reverses", _JournalId, ForeignKey("journals.journal_id"), unique=True),
+    # A JSON object, account to chips, sorted by account.
+    Column("legs", Text, nullable=False),
 )
 
 postings: Final = Table(
@@ -57,6 +62,11 @@ postings: Final = Table(
     Column("version", BigInteger),
     CheckConstraint("amount <> 0", name="postings_move_chips"),
     CheckConstraint("balance_after >= 0", name="postings_never_overdraw"),
+    CheckConstraint(
+        f"(account IN ({', '.join(map(repr, map(str, SHARED_ACCOUNTS)))})) = (version IS NULL) "
+        "AND (version IS NULL) = (balance_after IS NULL)",
+        name="postings_keep_balances",
+    ),
     UniqueConstraint("account", "version", name="postings_are_numbered"),
 )
 
@@ -70,6 +80,11 @@ accounts: Final = Table(
     Column("version", BigInteger, nullable=False),
     Column("frozen", Boolean, nullable=False),
     CheckConstraint("balance >= 0", name="accounts_never_go_below_zero"),
+    CheckConstraint(
+        "account LIKE 'player:_%' OR account LIKE 'escrow:_%' OR account LIKE 'pot:_%' "
+        "OR account LIKE 'kasa:_%'",
+        name="accounts_are_of_a_kind",
+    ),
 )
 
 requests: Final = Table(

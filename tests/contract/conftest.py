@@ -1,5 +1,13 @@
 """Fixtures of the contract suites."""
 
+from tests.fixtures.ledger import database, ledger_urls, postgres_ledger, sqlite_template
 from tests.fixtures.postgres import postgres_server, postgres_url
 
-__all__ = ["postgres_server", "postgres_url"]
+__all__ = [
+    "database",
+    "ledger_urls",
+    "postgres_ledger",
+    "postgres_server",
+    "postgres_url",
+    "sqlite_template",
+]

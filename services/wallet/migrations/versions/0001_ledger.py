@@ -1,5 +1,8 @@
 """Journals, postings, accounts; requests; tables, holds, matches and their seats."""
 
+import re
+from pathlib import Path
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -12,24 +15,25 @@ JOURNAL_ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 NAME = sa.String(100).with_variant(sa.String(100, collation="C"), "postgresql")
 ID = sa.String(64)
 
-APPEND_ONLY = ("journals", "postings", "requests")
+SHARED = (
+    "'house:rake', 'house:penalty', 'house:unclaimed', 'house:bonus', 'house:bot_bank', "
+    "'system:issuance'"
+)
+SEALS = Path(__file__).parents[1] / "seals"
 
 
 def upgrade() -> None:
-    """Make all tables and seal the ones that are only added to."""
+    """Make all tables and seal the ledger."""
     _create_ledger()
     _create_requests()
     _create_states()
-    if op.get_bind().dialect.name == "postgresql":
-        _seal_postgresql()
-    else:
-        _seal_sqlite()
+    _seal(op.get_bind())
 
 
 def _create_ledger() -> None:
     op.create_table(
         "journals",
-        sa.Column("journal_id", JOURNAL_ID, primary_key=True, autoincrement=True),
+        sa.Column("journal_id", JOURNAL_ID, sa.Identity(always=True), primary_key=True),
         sa.Column("kind", sa.String(16), nullable=False),
         sa.Column("rules_version", sa.String(32), nullable=False),
         sa.Column("booked_ms", sa.BigInteger, nullable=False),
@@ -38,6 +42,7 @@ def _create_ledger() -> None:
         sa.Column("actor", ID),
         sa.Column("reason", sa.String(500)),
         sa.Column("reverses", JOURNAL_ID, sa.ForeignKey("journals.journal_id"), unique=True),
+        sa.Column("legs", sa.Text, nullable=False),
     )
     op.create_table(
         "postings",
@@ -48,6 +53,11 @@ def _create_ledger() -> None:
         sa.Column("version", sa.BigInteger),
         sa.CheckConstraint("amount <> 0", name="postings_move_chips"),
         sa.CheckConstraint("balance_after >= 0", name="postings_never_overdraw"),
+        sa.CheckConstraint(
+            f"(account IN ({SHARED})) = (version IS NULL) "
+            "AND (version IS NULL) = (balance_after IS NULL)",
+            name="postings_keep_balances",
+        ),
         sa.UniqueConstraint("account", "version", name="postings_are_numbered"),
     )
     op.create_index("postings_by_account", "postings", ["account", "journal_id"])
@@ -58,6 +68,11 @@ def _create_ledger() -> None:
         sa.Column("version", sa.BigInteger, nullable=False),
         sa.Column("frozen", sa.Boolean, nullable=False),
         sa.CheckConstraint("balance >= 0", name="accounts_never_go_below_zero"),
+        sa.CheckConstraint(
+            "account LIKE 'player:_%' OR account LIKE 'escrow:_%' OR account LIKE 'pot:_%' "
+            "OR account LIKE 'kasa:_%'",
+            name="accounts_are_of_a_kind",
+        ),
     )
 
 
@@ -125,23 +140,9 @@ def _create_states() -> None:
     )
 
 
-def _seal_sqlite() -> None:
-    for table in APPEND_ONLY:
-        for verb in ("UPDATE", "DELETE"):
-            op.execute(
-                f"CREATE TRIGGER {table}_refuse_{verb.lower()} BEFORE {verb} ON {table} "
-                f"BEGIN SELECT RAISE(ABORT, '{table} are only added to'); END"
-            )
-
-
-def _seal_postgresql() -> None:
-    op.execute(
-        "CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ "
-        "BEGIN RAISE EXCEPTION '% are only added to', TG_TABLE_NAME "
-        "USING ERRCODE = 'integrity_constraint_violation'; END $$"
-    )
-    for table in APPEND_ONLY:
-        op.execute(
-            f"CREATE TRIGGER {table}_refuse_change BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
-            "FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()"
-        )
+def _seal(connection: sa.Connection) -> None:
+    """Run the statements that make the database refuse what must not be."""
+    script = (SEALS / f"{connection.dialect.name}.sql").read_text(encoding="utf-8")
+    for statement in re.split(r"\n\s*\n", script.strip()):
+        if not all(line.startswith("--") for line in statement.splitlines()):
+            connection.exec_driver_sql(statement)
