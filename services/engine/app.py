@@ -109,7 +109,9 @@ class EngineApp:
             TableServicer(tables, journal, clock, settings, host.address), host.grpc
         )
         engine_pb2_grpc.add_OperatorServiceServicer_to_server(
-            OperatorServicer(tables, clock, host.readiness, settings.engine_name, host.address),
+            OperatorServicer(
+                tables, journal, clock, host.readiness, settings.engine_name, host.address
+            ),
             host.grpc,
         )
         events_pb2_grpc.add_EventServiceServicer_to_server(EventServicer(), host.grpc)

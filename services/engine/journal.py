@@ -62,6 +62,12 @@ class Journal:
             .limit(limit)
         )
 
+    async def table_ids(self, after: str, limit: int) -> list[str]:
+        """Every table that ever was, by id, after the given one."""
+        query = select(tables.c.table_id).where(tables.c.table_id > after)
+        page = query.order_by(tables.c.table_id).limit(limit)
+        return list(await self._database.read(lambda c: c.execute(page).scalars().all()))
+
     async def registered(self, table_id: str) -> Registered | None:
         """The table's entry, or None where there is none."""
         found = await self._registered(select(tables).where(tables.c.table_id == table_id))

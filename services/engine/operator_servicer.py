@@ -19,6 +19,8 @@ from okey_runtime.readiness import Readiness
 
 from services.engine.actor import TableActor
 from services.engine.errors import NoSuchEngine
+from services.engine.journal import Journal
+from services.engine.money_events import money_events
 from services.engine.player_commands import request_of
 from services.engine.tables import Tables
 from services.engine.wire import named_view
@@ -27,6 +29,7 @@ SERVICE: Final = "okey.api.engine.v1.OperatorService"
 EVENT_SERVICE: Final = "okey.api.events.v1.EventService"
 
 _OPERATOR: Final = {Role.OPERATOR}
+_AUDITORS: Final = {Role.OPERATOR, Role.WALLET}
 
 ACCESS: Final = AccessTable.of(
     SERVICE,
@@ -37,6 +40,8 @@ ACCESS: Final = AccessTable.of(
         "MoveTable": _OPERATOR,
         "Drain": _OPERATOR,
         "SetMaintenance": _OPERATOR,
+        "QuarantineTable": _AUDITORS,
+        "ExportMoneyEvents": _AUDITORS,
     },
 ) | AccessTable.of(EVENT_SERVICE, {"Subscribe": {Role.INTEGRATOR, Role.OPERATOR}})
 
@@ -50,9 +55,16 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
     """What operators ask of this engine."""
 
     def __init__(
-        self, tables: Tables, clock: Clock, readiness: Readiness, engine: str, address: str
+        self,
+        tables: Tables,
+        journal: Journal,
+        clock: Clock,
+        readiness: Readiness,
+        engine: str,
+        address: str,
     ) -> None:
         self._tables = tables
+        self._journal = journal
         self._clock = clock
         self._readiness = readiness
         self._engine = engine
@@ -125,6 +137,21 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         self._tables.is_maintenance = request.is_on
         running = [a for a in self._tables.live() if a.table.phase in _MATCH_PHASES]
         return engine_pb2.SetMaintenanceResponse(running_matches=len(running))
+
+    async def QuarantineTable(
+        self, request: engine_pb2.QuarantineTableRequest, context: Context
+    ) -> engine_pb2.QuarantineTableResponse:
+        """Make a table stand still, in the caller's name."""
+        reason = f"{current_identity().subject}: {request.reason}"
+        changed = await self._tables.quarantine(request.table_id, reason)
+        return engine_pb2.QuarantineTableResponse(changed=changed)
+
+    async def ExportMoneyEvents(
+        self, request: engine_pb2.ExportMoneyEventsRequest, context: Context
+    ) -> AsyncIterator[engine_pb2.ExportMoneyEventsResponse]:
+        """Every event that moves chips."""
+        async for event in money_events(self._journal, request.table_ids):
+            yield event
 
     def _summary(self, actor: TableActor) -> engine_pb2.TableSummary:
         """Made once a row: the lobby asks for all tables every second."""

@@ -113,8 +113,6 @@ class Tables:
         if table_id in self._closed:
             self._closed.move_to_end(table_id)
             return self._closed[table_id]
-        if table_id in self._quarantined:
-            raise TableQuarantined(f"table {table_id} stands still; operators are told")
         if await self._journal.registered(table_id) is None:
             raise NoSuchTable(f"there is no table {table_id}")
         return await self._load_once(table_id, self._clock.now_ms())
@@ -141,6 +139,23 @@ class Tables:
             return await self.get(table_id)
         self._let_go(actor, StreamEndReason.STREAM_END_REASON_TABLE_RELOADED)
         return await self._load_once(table_id, self._clock.now_ms())
+
+    async def quarantine(self, table_id: str, reason: str) -> bool:
+        """Let a table go and keep it still until it is released; whether it was not still before.
+
+        Raises ``NoSuchTable``.
+        """
+        if table_id in self._quarantined:
+            return False
+        if await self._journal.registered(table_id) is None:
+            raise NoSuchTable(f"there is no table {table_id}")
+        self._quarantined.add(table_id)
+        QUARANTINED.set(len(self._quarantined))
+        _log.error("table_quarantined", table_id=table_id, reason=reason)
+        actor = self._actors.get(table_id)
+        if actor is not None:
+            self._let_go(actor, StreamEndReason.STREAM_END_REASON_TABLE_RELOADED)
+        return True
 
     # Starting and stopping ------------------------------------------------------------------------
 
@@ -190,6 +205,8 @@ class Tables:
                 return  # counted and logged where it happened
 
     async def _load_once(self, table_id: str, last_renewal_ms: int) -> TableActor:
+        if table_id in self._quarantined:
+            raise TableQuarantined(f"table {table_id} stands still; operators are told")
         loading = self._loads.get(table_id)
         if loading is None:
             loading = asyncio.create_task(self._load(table_id, last_renewal_ms))

@@ -25,6 +25,17 @@ _CAUSES: Final = {
 }
 _log = get_logger(__name__)
 
+WalletCall = (
+    wallet_pb2.HoldStakeRequest
+    | wallet_pb2.VoidHoldRequest
+    | wallet_pb2.StartMatchRequest
+    | wallet_pb2.ForfeitSeatRequest
+    | wallet_pb2.SettleMatchRequest
+    | wallet_pb2.VoidMatchRequest
+    | wallet_pb2.CloseTableRequest
+)
+"""What the wallet can be asked on behalf of a table."""
+
 
 class WalletSink:
     """One call an event that moves chips, in order; its key is the event's place in the journal."""
@@ -45,13 +56,7 @@ class WalletSink:
 
     def calls(self, before: TableState | None, after: TableState, row: Row) -> list[Message]:
         """The requests that a row asks for."""
-        config = after.config
-        found = []
-        for index, event in enumerate(row.events):
-            call = _call(event, config, f"{config.table_id}-{row.seq}-{index}")
-            if call is not None:
-                found.append(call)
-        return found
+        return [*wallet_calls(after.config, row)]
 
     async def deliver(self, call: Message) -> Answer:
         """Make the call once.
@@ -70,7 +75,14 @@ class WalletSink:
         return Answer(_confirmed(call), "")
 
 
-def _call(event: e.Event, config: TableConfig, key: str) -> Message | None:
+def wallet_calls(config: TableConfig, row: Row) -> list[WalletCall]:
+    """The requests that a row asks for, in order; a key is the event's place in the journal."""
+    keyed = ((event, f"{config.table_id}-{row.seq}-{i}") for i, event in enumerate(row.events))
+    found = (_call(event, config, key) for event, key in keyed)
+    return [call for call in found if call is not None]
+
+
+def _call(event: e.Event, config: TableConfig, key: str) -> WalletCall | None:
     match event:
         case e.SeatRequested(_, player, hold_id):
             return wallet_pb2.HoldStakeRequest(

@@ -25,8 +25,8 @@ from services.wallet.chain import ChainKeys
 from services.wallet.engine_client import EngineClient
 from services.wallet.metrics import CHAIN_KEY
 from services.wallet.operations import Operations
-from services.wallet.sealer import Sealer
 from services.wallet.privileges import grant_application
+from services.wallet.sealer import Sealer
 from services.wallet.servicer import ACCESS, SERVICE, WalletServicer
 from services.wallet.wallet import Wallet
 
@@ -47,8 +47,8 @@ class WalletSettings(ServiceSettings):
     """What a player's account opens with; by default 10,000 in standalone and nothing elsewhere."""
 
     chain_key_file: Path | None = None
-    """The private key (JWK, Ed25519, mode 0600) that signs the chain; without one nothing is sealed.
-    Standalone makes it.
+    """The private key (JWK, Ed25519, mode 0600) that signs the chain; without one nothing is
+    sealed. Standalone makes it.
     """
     chain_old_keys_file: Path | None = None
     """A JWKS file with the public halves of earlier keys, whose blocks are still trusted."""
@@ -117,7 +117,10 @@ class WalletApp:
         if settings.database_url is None:
             raise DatabaseUrlMissing("no database for the ledger: set OKEY_DATABASE_URL")
         keys = self._keys()
-        await migrate(settings.database_url, MIGRATIONS)
+        if settings.owner_database_url is None:
+            await migrate(settings.database_url, MIGRATIONS)
+        else:
+            await migrate_ledger(settings.owner_database_url, settings.database_url)
         database = self._database = Database(settings.database_url)
         house = House(
             rule_sets={DEFAULT_RULE_SET.version: DEFAULT_RULE_SET},

@@ -1,36 +1,19 @@
 """The whole ledger checked against itself: a chip made, lost or hidden shows here (M3, M5)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import Final
 
 from okey.money.account import Account, escrow_account, kasa_account, pot_account
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Subquery, func, or_, select
 
+from services.wallet.finding import Finding, FindingKind, Tell, tell_nobody
 from services.wallet.schema import accounts, holds, journals, match_seats, matches, postings, tables
 from services.wallet.states import HoldState, MatchState
 
+__all__ = ["STEP", "Audit", "Finding", "FindingKind", "audit"]
 
-class FindingKind(StrEnum):
-    """What can be wrong; the values are the names in the proto, in lower case."""
-
-    UNBALANCED_JOURNAL = "unbalanced_journal"
-    BALANCE_DIFFERS = "balance_differs"
-    VERSION_GAP = "version_gap"
-    NEGATIVE_BALANCE = "negative_balance"
-    ESCROW_DIFFERS = "escrow_differs"
-    POT_DIFFERS = "pot_differs"
-    KASA_LEFT = "kasa_left"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is wrong: whose, what it should be, what it is."""
-
-    kind: FindingKind
-    subject: str
-    expected: int
-    actual: int
+STEP: Final = "balances"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +25,23 @@ class Audit:
     posting_count: int
 
 
-def audit(connection: Connection) -> Audit:
+def audit(connection: Connection, tell: Tell = tell_nobody) -> Audit:
     """Check everything, on the snapshot that the connection sees."""
     balances = _balances(connection)
-    findings = [
-        *_unbalanced_journals(connection),
-        *_accounts(connection),
-        *_escrows(connection, balances),
-        *_pots(connection, balances),
-        *_closed_kasas(connection, balances),
-    ]
+    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        lambda: _whole_ledger(connection),
+        lambda: _unbalanced_journals(connection),
+        lambda: _accounts(connection),
+        lambda: _accounts_without_postings(connection),
+        lambda: _escrows(connection, balances),
+        lambda: _pots(connection, balances),
+        lambda: _closed_kasas(connection, balances),
+    )
+    findings: list[Finding] = []
+    for done, check in enumerate(checks):
+        tell(STEP, done, len(checks))
+        findings += check()
+    tell(STEP, len(checks), len(checks))
     return Audit(
         tuple(findings),
         connection.execute(select(func.count()).select_from(journals)).scalar_one(),
@@ -64,44 +54,96 @@ def _balances(connection: Connection) -> dict[Account, int]:
     return {Account(row.account): row.balance for row in rows}
 
 
+def _whole_ledger(connection: Connection) -> Iterator[Finding]:
+    total = connection.execute(select(func.coalesce(func.sum(postings.c.amount), 0))).scalar_one()
+    if total:
+        yield Finding(FindingKind.LEDGER_UNBALANCED, "ledger", 0, int(total))
+
+
 def _unbalanced_journals(connection: Connection) -> Iterator[Finding]:
     total, legs = func.coalesce(func.sum(postings.c.amount), 0), func.count(postings.c.account)
     rows = connection.execute(
-        select(journals.c.journal_id, total, legs)
+        select(journals.c.journal_id, journals.c.table_id, total.label("total"))
         .join_from(journals, postings, postings.c.journal_id == journals.c.journal_id, isouter=True)
         .group_by(journals.c.journal_id)
         .having((total != 0) | (legs < 2))
         .order_by(journals.c.journal_id)
     )
-    for journal_id, found, _ in rows:
-        yield Finding(FindingKind.UNBALANCED_JOURNAL, f"journal:{journal_id}", 0, int(found))
+    for row in rows:
+        subject = f"journal:{row.journal_id}"
+        kind = FindingKind.UNBALANCED_JOURNAL
+        yield Finding(kind, subject, 0, int(row.total), row.table_id or "")
 
 
 def _accounts(connection: Connection) -> Iterator[Finding]:
-    posted = (
-        select(
-            postings.c.account,
-            func.sum(postings.c.amount).label("total"),
-            func.count().label("count"),
-            func.max(postings.c.version).label("last"),
-        )
-        .where(postings.c.version.is_not(None))
-        .group_by(postings.c.account)
-        .subquery()
+    """Balances, versions and running balances, in one pass over the postings."""
+    posted = _posted()
+    total, count, astray = posted.c.total, posted.c.posting_count, posted.c.astray
+    wrong = or_(
+        accounts.c.account.is_(None),
+        accounts.c.balance != total,
+        accounts.c.version != count,
+        accounts.c.balance < 0,
+        astray > 0,
+        posted.c.skipping > 0,
     )
     rows = connection.execute(
-        select(accounts, posted.c.total, posted.c.count, posted.c.last)
-        .join_from(accounts, posted, posted.c.account == accounts.c.account, isouter=True)
-        .order_by(accounts.c.account)
+        select(posted, accounts.c.balance, accounts.c.version)
+        .join_from(posted, accounts, accounts.c.account == posted.c.account, isouter=True)
+        .where(wrong)
+        .order_by(posted.c.account)
     )
     for row in rows:
-        total, count, last = int(row.total or 0), row._mapping["count"] or 0, row.last or 0
-        if row.balance != total:
-            yield Finding(FindingKind.BALANCE_DIFFERS, row.account, total, row.balance)
-        if not count == last == row.version:
-            yield Finding(FindingKind.VERSION_GAP, row.account, count, row.version)
-        if row.balance < 0:
-            yield Finding(FindingKind.NEGATIVE_BALANCE, row.account, 0, row.balance)
+        balance, version = row.balance or 0, row.version or 0
+        if balance != row.total:
+            yield Finding(FindingKind.BALANCE_DIFFERS, row.account, int(row.total), balance)
+        if row.skipping or version != row.posting_count:
+            yield Finding(FindingKind.VERSION_GAP, row.account, row.posting_count, version)
+        if row.astray:
+            yield Finding(FindingKind.RUNNING_BALANCE, row.account, 0, row.astray)
+        if balance < 0:
+            yield Finding(FindingKind.NEGATIVE_BALANCE, row.account, 0, balance)
+
+
+def _posted() -> Subquery:
+    """By account that keeps a balance: sum and count of its postings, and how many do not follow
+    from the one before.
+    """
+    account, version = postings.c.account, postings.c.version
+    before = func.lag(postings.c.balance_after, 1, 0).over(partition_by=account, order_by=version)
+    number = func.row_number().over(partition_by=account, order_by=version)
+    each = (
+        select(
+            account,
+            postings.c.amount,
+            (before + postings.c.amount != postings.c.balance_after).label("is_astray"),
+            (number != version).label("is_skipping"),
+        )
+        .where(version.is_not(None))
+        .subquery()
+    )
+    return (
+        select(
+            each.c.account,
+            func.sum(each.c.amount).label("total"),
+            func.count().label("posting_count"),
+            func.count().filter(each.c.is_astray).label("astray"),
+            func.count().filter(each.c.is_skipping).label("skipping"),
+        )
+        .group_by(each.c.account)
+        .subquery()
+    )
+
+
+def _accounts_without_postings(connection: Connection) -> Iterator[Finding]:
+    has_any = select(postings.c.account).where(postings.c.account == accounts.c.account).exists()
+    moved = (accounts.c.balance != 0) | (accounts.c.version != 0)
+    rows = connection.execute(select(accounts).where(moved, ~has_any).order_by(accounts.c.account))
+    for row in rows:
+        if row.balance:
+            yield Finding(FindingKind.BALANCE_DIFFERS, row.account, 0, row.balance)
+        if row.version:
+            yield Finding(FindingKind.VERSION_GAP, row.account, 0, row.version)
 
 
 def _escrows(connection: Connection, balances: dict[Account, int]) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ from services.wallet.command import (
     VoidHold,
     VoidMatch,
 )
+from services.wallet.operations import Operations
 from services.wallet.statement import Span
 from services.wallet.wallet import Wallet
 
@@ -44,6 +45,10 @@ ACCESS: Final = AccessTable.of(
         "ListPostings": _READERS,
         "ExportStatement": _READERS,
         "VerifyLedger": _OPERATORS,
+        "AuditLedger": _OPERATORS,
+        "ExportAnchors": _OPERATORS,
+        "FreezeAccount": _OPERATORS,
+        "UnfreezeAccount": _OPERATORS,
     },
 )
 
@@ -61,8 +66,9 @@ class NotOwnAccount(Forbidden):
 class WalletServicer(wallet_pb2_grpc.WalletServiceServicer):
     """Serves one wallet; requests were checked for shape and role before they come here."""
 
-    def __init__(self, wallet: Wallet) -> None:
+    def __init__(self, wallet: Wallet, operations: Operations) -> None:
         self._wallet = wallet
+        self._operations = operations
 
     async def HoldStake(
         self, request: wallet_pb2.HoldStakeRequest, context: Context
@@ -198,6 +204,44 @@ class WalletServicer(wallet_pb2_grpc.WalletServiceServicer):
     ) -> wallet_pb2.VerifyLedgerResponse:
         """The check of the whole ledger."""
         return wire.audit_to(await self._wallet.audit())
+
+    async def AuditLedger(
+        self, request: wallet_pb2.AuditLedgerRequest, context: Context
+    ) -> AsyncIterator[wallet_pb2.AuditLedgerResponse]:
+        """The whole audit, as it goes on."""
+        anchors = [wire.anchor_from(anchor) for anchor in request.anchors]
+        actor = current_identity().subject if request.freeze else None
+        async for message in self._operations.audit(anchors, actor):
+            yield wire.audit_message_to(message)
+
+    async def ExportAnchors(
+        self, request: wallet_pb2.ExportAnchorsRequest, context: Context
+    ) -> wallet_pb2.ExportAnchorsResponse:
+        """The chain's signed head."""
+        head, public_key = await self._operations.anchor()
+        return wallet_pb2.ExportAnchorsResponse(
+            anchors=[] if head is None else [wire.anchor_to(head)], public_key=public_key
+        )
+
+    async def FreezeAccount(
+        self, request: wallet_pb2.FreezeAccountRequest, context: Context
+    ) -> wallet_pb2.FreezeAccountResponse:
+        """Nothing can be taken from the account any more."""
+        account, actor = parse_account(request.account), current_identity().subject
+        changed = await self._operations.set_frozen(
+            account, frozen=True, actor=actor, reason=request.reason
+        )
+        return wallet_pb2.FreezeAccountResponse(changed=changed)
+
+    async def UnfreezeAccount(
+        self, request: wallet_pb2.UnfreezeAccountRequest, context: Context
+    ) -> wallet_pb2.UnfreezeAccountResponse:
+        """The account is its owner's again."""
+        account, actor = parse_account(request.account), current_identity().subject
+        changed = await self._operations.set_frozen(
+            account, frozen=False, actor=actor, reason=request.reason
+        )
+        return wallet_pb2.UnfreezeAccountResponse(changed=changed)
 
 
 def _readable(name: str, caller: Identity) -> Account:

@@ -12,7 +12,10 @@ from okey.rules.finish import FinishKind
 from okey.rules.variant import Mode, Variant
 
 from services.wallet.audit import Audit, Finding
+from services.wallet.auditing import FullAudit
+from services.wallet.chain import Head
 from services.wallet.command import ForfeitSeat, HoldStake, SettleMatch, StartMatch
+from services.wallet.operations import Progress
 from services.wallet.receipt import Receipt
 from services.wallet.statement import PostingView
 
@@ -115,7 +118,7 @@ def posting_to(posting: PostingView) -> wallet_pb2.Posting:
 def audit_to(audit: Audit) -> wallet_pb2.VerifyLedgerResponse:
     """What a check came to."""
     return wallet_pb2.VerifyLedgerResponse(
-        findings=map(_finding_to, audit.findings),
+        findings=map(finding_to, audit.findings),
         journal_count=audit.journal_count,
         posting_count=audit.posting_count,
     )
@@ -134,10 +137,65 @@ def _kind_to(kind: JournalKind) -> wallet_pb2.JournalKind.ValueType:
     return wallet_pb2.JournalKind.Value(f"JOURNAL_KIND_{kind.name}")
 
 
-def _finding_to(finding: Finding) -> wallet_pb2.Finding:
+def finding_to(finding: Finding) -> wallet_pb2.Finding:
+    """One thing that is wrong."""
     return wallet_pb2.Finding(
         kind=wallet_pb2.FindingKind.Value(f"FINDING_KIND_{finding.kind.name}"),
         subject=finding.subject,
         expected=finding.expected,
         actual=finding.actual,
+        table_id=finding.table,
+    )
+
+
+def anchor_from(anchor: wallet_pb2.Anchor) -> Head:
+    """An exported head."""
+    return Head(
+        block_no=anchor.block_no,
+        digest=anchor.digest,
+        last_journal=anchor.last_journal,
+        sealed_ms=anchor.sealed_at_ms,
+        key_id=anchor.key_id,
+        signature=anchor.signature,
+    )
+
+
+def anchor_to(head: Head) -> wallet_pb2.Anchor:
+    """A head to export."""
+    return wallet_pb2.Anchor(
+        block_no=head.block_no,
+        digest=head.digest,
+        last_journal=head.last_journal,
+        sealed_at_ms=head.sealed_ms,
+        key_id=head.key_id,
+        signature=head.signature,
+    )
+
+
+def audit_message_to(message: Progress | Finding | FullAudit) -> wallet_pb2.AuditLedgerResponse:
+    """One message of an audit."""
+    match message:
+        case Progress():
+            progress = wallet_pb2.AuditProgress(
+                step=message.step, done=message.done, total=message.total
+            )
+            return wallet_pb2.AuditLedgerResponse(progress=progress)
+        case Finding():
+            return wallet_pb2.AuditLedgerResponse(finding=finding_to(message))
+        case FullAudit():
+            return wallet_pb2.AuditLedgerResponse(summary=_summary_to(message))
+
+
+def _summary_to(audit: FullAudit) -> wallet_pb2.AuditSummary:
+    """What the whole audit came to."""
+    return wallet_pb2.AuditSummary(
+        journal_count=audit.journal_count,
+        posting_count=audit.posting_count,
+        block_count=audit.block_count,
+        sealed_count=audit.sealed_count,
+        event_count=audit.event_count,
+        is_engine_compared=audit.is_engine_compared,
+        has_key=audit.has_key,
+        frozen=audit.frozen,
+        quarantined=audit.quarantined,
     )

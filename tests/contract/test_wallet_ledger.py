@@ -789,7 +789,7 @@ async def test_the_migrations_make_the_schema_that_queries_name(database: Databa
     [
         (
             "INSERT INTO postings (journal_id, account, amount) VALUES (1, 'house:rake', 5)",
-            {FindingKind.UNBALANCED_JOURNAL},
+            {FindingKind.UNBALANCED_JOURNAL, FindingKind.LEDGER_UNBALANCED},
         ),
         (
             "UPDATE accounts SET balance = balance + 1 WHERE account = 'player:A'",

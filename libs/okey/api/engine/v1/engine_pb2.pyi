@@ -22,6 +22,7 @@ from google.rpc import status_pb2 as _status_pb2
 from okey.api.common.v1 import common_pb2 as _common_pb2
 from okey.api.engine.v1 import table_pb2 as _table_pb2
 from okey.api.events.v1 import events_pb2 as _events_pb2
+from okey.api.wallet.v1 import wallet_pb2 as _wallet_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -1648,3 +1649,149 @@ class SetMaintenanceResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SetMaintenanceResponse: _TypeAlias = SetMaintenanceResponse  # noqa: Y015
+
+@_typing.final
+class QuarantineTableRequest(_message.Message):
+    """Asks for a table to stand still."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    table_id: _builtins.str
+    """The table."""
+    reason: _builtins.str
+    """Why, for the log."""
+    def __init__(
+        self,
+        *,
+        table_id: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "table_id", b"table_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___QuarantineTableRequest: _TypeAlias = QuarantineTableRequest  # noqa: Y015
+
+@_typing.final
+class QuarantineTableResponse(_message.Message):
+    """The table stands still."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGED_FIELD_NUMBER: _builtins.int
+    changed: _builtins.bool
+    """Whether it did not before."""
+    def __init__(
+        self,
+        *,
+        changed: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed", b"changed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___QuarantineTableResponse: _TypeAlias = QuarantineTableResponse  # noqa: Y015
+
+@_typing.final
+class ExportMoneyEventsRequest(_message.Message):
+    """Asks for money events."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_IDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def table_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Of these tables; none means all that ever were."""
+
+    def __init__(
+        self,
+        *,
+        table_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["table_ids", b"table_ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExportMoneyEventsRequest: _TypeAlias = ExportMoneyEventsRequest  # noqa: Y015
+
+@_typing.final
+class ExportMoneyEventsResponse(_message.Message):
+    """One money event; its key, which the wallet knows it by, stands in the request."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_ID_FIELD_NUMBER: _builtins.int
+    SEQ_FIELD_NUMBER: _builtins.int
+    IS_TOLD_FIELD_NUMBER: _builtins.int
+    HOLD_STAKE_FIELD_NUMBER: _builtins.int
+    VOID_HOLD_FIELD_NUMBER: _builtins.int
+    START_MATCH_FIELD_NUMBER: _builtins.int
+    FORFEIT_SEAT_FIELD_NUMBER: _builtins.int
+    SETTLE_MATCH_FIELD_NUMBER: _builtins.int
+    VOID_MATCH_FIELD_NUMBER: _builtins.int
+    CLOSE_TABLE_FIELD_NUMBER: _builtins.int
+    table_id: _builtins.str
+    """The table."""
+    seq: _builtins.int
+    """The row of its journal."""
+    is_told: _builtins.bool
+    """Whether the wallet has given its definite answer."""
+    @_builtins.property
+    def hold_stake(self) -> _wallet_pb2.HoldStakeRequest:
+        """A player sat down or plays on (M1)."""
+
+    @_builtins.property
+    def void_hold(self) -> _wallet_pb2.VoidHoldRequest:
+        """A seat became free (M1)."""
+
+    @_builtins.property
+    def start_match(self) -> _wallet_pb2.StartMatchRequest:
+        """A match starts (M2)."""
+
+    @_builtins.property
+    def forfeit_seat(self) -> _wallet_pb2.ForfeitSeatRequest:
+        """A seat became the house's (M9, U9)."""
+
+    @_builtins.property
+    def settle_match(self) -> _wallet_pb2.SettleMatchRequest:
+        """A match ended."""
+
+    @_builtins.property
+    def void_match(self) -> _wallet_pb2.VoidMatchRequest:
+        """A match was voided (M10)."""
+
+    @_builtins.property
+    def close_table(self) -> _wallet_pb2.CloseTableRequest:
+        """The table closed (Ç10)."""
+
+    def __init__(
+        self,
+        *,
+        table_id: _builtins.str = ...,
+        seq: _builtins.int = ...,
+        is_told: _builtins.bool = ...,
+        hold_stake: _wallet_pb2.HoldStakeRequest | None = ...,
+        void_hold: _wallet_pb2.VoidHoldRequest | None = ...,
+        start_match: _wallet_pb2.StartMatchRequest | None = ...,
+        forfeit_seat: _wallet_pb2.ForfeitSeatRequest | None = ...,
+        settle_match: _wallet_pb2.SettleMatchRequest | None = ...,
+        void_match: _wallet_pb2.VoidMatchRequest | None = ...,
+        close_table: _wallet_pb2.CloseTableRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["close_table", b"close_table", "forfeit_seat", b"forfeit_seat", "hold_stake", b"hold_stake", "request", b"request", "settle_match", b"settle_match", "start_match", b"start_match", "void_hold", b"void_hold", "void_match", b"void_match"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["close_table", b"close_table", "forfeit_seat", b"forfeit_seat", "hold_stake", b"hold_stake", "is_told", b"is_told", "request", b"request", "seq", b"seq", "settle_match", b"settle_match", "start_match", b"start_match", "table_id", b"table_id", "void_hold", b"void_hold", "void_match", b"void_match"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_request: _TypeAlias = _typing.Literal["hold_stake", "void_hold", "start_match", "forfeit_seat", "settle_match", "void_match", "close_table"]  # noqa: Y015
+    _WhichOneofArgType_request: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_request) -> _WhichOneofReturnType_request | None: ...
+
+Global___ExportMoneyEventsResponse: _TypeAlias = ExportMoneyEventsResponse  # noqa: Y015

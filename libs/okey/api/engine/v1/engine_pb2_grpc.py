@@ -770,6 +770,16 @@ class OperatorServiceStub:
                 request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.SetMaintenanceRequest.SerializeToString,
                 response_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.SetMaintenanceResponse.FromString,
                 _registered_method=True)
+        self.QuarantineTable = channel.unary_unary(
+                '/okey.api.engine.v1.OperatorService/QuarantineTable',
+                request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.QuarantineTableRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.QuarantineTableResponse.FromString,
+                _registered_method=True)
+        self.ExportMoneyEvents = channel.unary_stream(
+                '/okey.api.engine.v1.OperatorService/ExportMoneyEvents',
+                request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ExportMoneyEventsRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ExportMoneyEventsResponse.FromString,
+                _registered_method=True)
 
 
 class OperatorServiceServicer:
@@ -819,6 +829,22 @@ class OperatorServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def QuarantineTable(self, request, context):
+        """Makes a table stand still until ReleaseTable: no commands, no clocks, nothing told to the wallet. For a table
+        whose money an audit doubts. Roles: operator, wallet.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExportMoneyEvents(self, request, context):
+        """Every event that moves chips, table by table, as the request that the wallet was or will be sent. Roles: operator,
+        wallet.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperatorServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -851,6 +877,16 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.SetMaintenance,
                     request_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.SetMaintenanceRequest.FromString,
                     response_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.SetMaintenanceResponse.SerializeToString,
+            ),
+            'QuarantineTable': grpc.unary_unary_rpc_method_handler(
+                    servicer.QuarantineTable,
+                    request_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.QuarantineTableRequest.FromString,
+                    response_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.QuarantineTableResponse.SerializeToString,
+            ),
+            'ExportMoneyEvents': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportMoneyEvents,
+                    request_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ExportMoneyEventsRequest.FromString,
+                    response_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ExportMoneyEventsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -1016,6 +1052,60 @@ class OperatorService:
             '/okey.api.engine.v1.OperatorService/SetMaintenance',
             okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.SetMaintenanceRequest.SerializeToString,
             okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.SetMaintenanceResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def QuarantineTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.engine.v1.OperatorService/QuarantineTable',
+            okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.QuarantineTableRequest.SerializeToString,
+            okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.QuarantineTableResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportMoneyEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/okey.api.engine.v1.OperatorService/ExportMoneyEvents',
+            okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ExportMoneyEventsRequest.SerializeToString,
+            okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ExportMoneyEventsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -248,6 +248,14 @@ class OperatorServiceStub:
     """
     SetMaintenance: _aio.UnaryUnaryMultiCallable[_engine_pb2.SetMaintenanceRequest, _engine_pb2.SetMaintenanceResponse]
     """Stops new tables and new matches, or allows them again; running matches end in peace. Roles: operator."""
+    QuarantineTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.QuarantineTableRequest, _engine_pb2.QuarantineTableResponse]
+    """Makes a table stand still until ReleaseTable: no commands, no clocks, nothing told to the wallet. For a table
+    whose money an audit doubts. Roles: operator, wallet.
+    """
+    ExportMoneyEvents: _aio.UnaryStreamMultiCallable[_engine_pb2.ExportMoneyEventsRequest, _engine_pb2.ExportMoneyEventsResponse]
+    """Every event that moves chips, table by table, as the request that the wallet was or will be sent. Roles: operator,
+    wallet.
+    """
 
 class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
     """Running the engine, for operators."""
@@ -301,5 +309,25 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_engine_pb2.SetMaintenanceRequest, _abc.Awaitable[_engine_pb2.SetMaintenanceResponse]],
     ) -> _abc.Awaitable[_engine_pb2.SetMaintenanceResponse]:
         """Stops new tables and new matches, or allows them again; running matches end in peace. Roles: operator."""
+
+    @_abc_1.abstractmethod
+    def QuarantineTable(
+        self,
+        request: _engine_pb2.QuarantineTableRequest,
+        context: _aio.ServicerContext[_engine_pb2.QuarantineTableRequest, _abc.Awaitable[_engine_pb2.QuarantineTableResponse]],
+    ) -> _abc.Awaitable[_engine_pb2.QuarantineTableResponse]:
+        """Makes a table stand still until ReleaseTable: no commands, no clocks, nothing told to the wallet. For a table
+        whose money an audit doubts. Roles: operator, wallet.
+        """
+
+    @_abc_1.abstractmethod
+    def ExportMoneyEvents(
+        self,
+        request: _engine_pb2.ExportMoneyEventsRequest,
+        context: _aio.ServicerContext[_engine_pb2.ExportMoneyEventsRequest, _abc.AsyncIterator[_engine_pb2.ExportMoneyEventsResponse]],
+    ) -> _abc.AsyncIterator[_engine_pb2.ExportMoneyEventsResponse]:
+        """Every event that moves chips, table by table, as the request that the wallet was or will be sent. Roles: operator,
+        wallet.
+        """
 
 def add_OperatorServiceServicer_to_server(servicer: OperatorServiceServicer, server: _aio.Server) -> None: ...

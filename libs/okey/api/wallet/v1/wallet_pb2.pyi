@@ -223,6 +223,36 @@ class _FindingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FindingKi
     """A pot is not what its match is played for: the stakes while it runs, nothing before and after."""
     FINDING_KIND_KASA_LEFT: _FindingKind.ValueType  # 7
     """A closed table still has a kasa."""
+    FINDING_KIND_LEDGER_UNBALANCED: _FindingKind.ValueType  # 8
+    """All postings together do not sum to zero."""
+    FINDING_KIND_RUNNING_BALANCE: _FindingKind.ValueType  # 9
+    """An account's running balances do not follow from its amounts; `actual` postings are wrong."""
+    FINDING_KIND_JOURNAL_ALTERED: _FindingKind.ValueType  # 10
+    """A journal of a sealed block was changed since."""
+    FINDING_KIND_JOURNAL_REMOVED: _FindingKind.ValueType  # 11
+    """A sealed block has lost journals."""
+    FINDING_KIND_JOURNAL_ADDED: _FindingKind.ValueType  # 12
+    """A journal stands among sealed ones, and no block holds it."""
+    FINDING_KIND_BLOCK_ALTERED: _FindingKind.ValueType  # 13
+    """A block itself was changed, or does not follow from the one before."""
+    FINDING_KIND_BLOCK_MISSING: _FindingKind.ValueType  # 14
+    """The chain lacks a block."""
+    FINDING_KIND_SIGNATURE_INVALID: _FindingKind.ValueType  # 15
+    """No trusted key has signed the block."""
+    FINDING_KIND_ANCHOR_MISSING: _FindingKind.ValueType  # 16
+    """An exported head names a block that the chain does not reach any more: its tail was cut off."""
+    FINDING_KIND_ANCHOR_DIFFERS: _FindingKind.ValueType  # 17
+    """An exported head names another block than the chain has there: it was made anew."""
+    FINDING_KIND_ANCHOR_FORGED: _FindingKind.ValueType  # 18
+    """No trusted key has signed this exported head."""
+    FINDING_KIND_EVENT_NOT_BOOKED: _FindingKind.ValueType  # 19
+    """The engine was told that a money event is done, and the wallet has neither a journal nor a decline for it."""
+    FINDING_KIND_EVENT_DIFFERS: _FindingKind.ValueType  # 20
+    """The wallet has answered another request than the engine's money event asks for."""
+    FINDING_KIND_JOURNAL_WITHOUT_EVENT: _FindingKind.ValueType  # 21
+    """A table's journal that no money event of the engine asks for."""
+    FINDING_KIND_EVENTS_UNREADABLE: _FindingKind.ValueType  # 22
+    """The engine cannot read a table's journal."""
 
 class FindingKind(_FindingKind, metaclass=_FindingKindEnumTypeWrapper):
     """What kind of wrong was found."""
@@ -243,6 +273,36 @@ FINDING_KIND_POT_DIFFERS: FindingKind.ValueType  # 6
 """A pot is not what its match is played for: the stakes while it runs, nothing before and after."""
 FINDING_KIND_KASA_LEFT: FindingKind.ValueType  # 7
 """A closed table still has a kasa."""
+FINDING_KIND_LEDGER_UNBALANCED: FindingKind.ValueType  # 8
+"""All postings together do not sum to zero."""
+FINDING_KIND_RUNNING_BALANCE: FindingKind.ValueType  # 9
+"""An account's running balances do not follow from its amounts; `actual` postings are wrong."""
+FINDING_KIND_JOURNAL_ALTERED: FindingKind.ValueType  # 10
+"""A journal of a sealed block was changed since."""
+FINDING_KIND_JOURNAL_REMOVED: FindingKind.ValueType  # 11
+"""A sealed block has lost journals."""
+FINDING_KIND_JOURNAL_ADDED: FindingKind.ValueType  # 12
+"""A journal stands among sealed ones, and no block holds it."""
+FINDING_KIND_BLOCK_ALTERED: FindingKind.ValueType  # 13
+"""A block itself was changed, or does not follow from the one before."""
+FINDING_KIND_BLOCK_MISSING: FindingKind.ValueType  # 14
+"""The chain lacks a block."""
+FINDING_KIND_SIGNATURE_INVALID: FindingKind.ValueType  # 15
+"""No trusted key has signed the block."""
+FINDING_KIND_ANCHOR_MISSING: FindingKind.ValueType  # 16
+"""An exported head names a block that the chain does not reach any more: its tail was cut off."""
+FINDING_KIND_ANCHOR_DIFFERS: FindingKind.ValueType  # 17
+"""An exported head names another block than the chain has there: it was made anew."""
+FINDING_KIND_ANCHOR_FORGED: FindingKind.ValueType  # 18
+"""No trusted key has signed this exported head."""
+FINDING_KIND_EVENT_NOT_BOOKED: FindingKind.ValueType  # 19
+"""The engine was told that a money event is done, and the wallet has neither a journal nor a decline for it."""
+FINDING_KIND_EVENT_DIFFERS: FindingKind.ValueType  # 20
+"""The wallet has answered another request than the engine's money event asks for."""
+FINDING_KIND_JOURNAL_WITHOUT_EVENT: FindingKind.ValueType  # 21
+"""A table's journal that no money event of the engine asks for."""
+FINDING_KIND_EVENTS_UNREADABLE: FindingKind.ValueType  # 22
+"""The engine cannot read a table's journal."""
 Global___FindingKind: _TypeAlias = FindingKind  # noqa: Y015
 
 @_typing.final
@@ -1340,14 +1400,17 @@ class Finding(_message.Message):
     SUBJECT_FIELD_NUMBER: _builtins.int
     EXPECTED_FIELD_NUMBER: _builtins.int
     ACTUAL_FIELD_NUMBER: _builtins.int
+    TABLE_ID_FIELD_NUMBER: _builtins.int
     kind: Global___FindingKind.ValueType
     """What kind of wrong."""
     subject: _builtins.str
-    """The account, or `journal:<id>`."""
+    """The account, `journal:<id>`, `block:<number>`, `anchor:<number>`, `event:<key>`, `table:<id>` or `ledger`."""
     expected: _builtins.int
     """What it should be."""
     actual: _builtins.int
     """What it is."""
+    table_id: _builtins.str
+    """The table that it concerns, where that is known."""
     def __init__(
         self,
         *,
@@ -1355,10 +1418,11 @@ class Finding(_message.Message):
         subject: _builtins.str = ...,
         expected: _builtins.int = ...,
         actual: _builtins.int = ...,
+        table_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actual", b"actual", "expected", b"expected", "kind", b"kind", "subject", b"subject"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actual", b"actual", "expected", b"expected", "kind", b"kind", "subject", b"subject", "table_id", b"table_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1395,3 +1459,340 @@ class VerifyLedgerResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___VerifyLedgerResponse: _TypeAlias = VerifyLedgerResponse  # noqa: Y015
+
+@_typing.final
+class Anchor(_message.Message):
+    """A block of the chain, signed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BLOCK_NO_FIELD_NUMBER: _builtins.int
+    DIGEST_FIELD_NUMBER: _builtins.int
+    LAST_JOURNAL_FIELD_NUMBER: _builtins.int
+    SEALED_AT_MS_FIELD_NUMBER: _builtins.int
+    KEY_ID_FIELD_NUMBER: _builtins.int
+    SIGNATURE_FIELD_NUMBER: _builtins.int
+    block_no: _builtins.int
+    """The block's number, from 1 without a gap."""
+    digest: _builtins.str
+    """Its SHA-256, which follows from all blocks and journals up to it, as hex."""
+    last_journal: _builtins.int
+    """The newest journal in it or before it."""
+    sealed_at_ms: _builtins.int
+    """When it was sealed, milliseconds since the epoch."""
+    key_id: _builtins.str
+    """Which key has signed."""
+    signature: _builtins.str
+    """Ed25519 over `okey-head-1`, block number and digest, a line each; as hex."""
+    def __init__(
+        self,
+        *,
+        block_no: _builtins.int = ...,
+        digest: _builtins.str = ...,
+        last_journal: _builtins.int = ...,
+        sealed_at_ms: _builtins.int = ...,
+        key_id: _builtins.str = ...,
+        signature: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block_no", b"block_no", "digest", b"digest", "key_id", b"key_id", "last_journal", b"last_journal", "sealed_at_ms", b"sealed_at_ms", "signature", b"signature"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Anchor: _TypeAlias = Anchor  # noqa: Y015
+
+@_typing.final
+class AuditLedgerRequest(_message.Message):
+    """Asks for the whole audit."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ANCHORS_FIELD_NUMBER: _builtins.int
+    FREEZE_FIELD_NUMBER: _builtins.int
+    freeze: _builtins.bool
+    """Whether players' accounts that have a finding are frozen."""
+    @_builtins.property
+    def anchors(self) -> _containers.RepeatedCompositeFieldContainer[Global___Anchor]:
+        """Heads that were exported earlier: the chain must still reach and hold each of them."""
+
+    def __init__(
+        self,
+        *,
+        anchors: _abc.Iterable[Global___Anchor] | None = ...,
+        freeze: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["anchors", b"anchors", "freeze", b"freeze"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AuditLedgerRequest: _TypeAlias = AuditLedgerRequest  # noqa: Y015
+
+@_typing.final
+class AuditProgress(_message.Message):
+    """How far one step of the audit is."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STEP_FIELD_NUMBER: _builtins.int
+    DONE_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    step: _builtins.str
+    """The step: `engine`, `balances`, `chain`, `events`."""
+    done: _builtins.int
+    """What is done of it."""
+    total: _builtins.int
+    """What there is to do in it."""
+    def __init__(
+        self,
+        *,
+        step: _builtins.str = ...,
+        done: _builtins.int = ...,
+        total: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "step", b"step", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AuditProgress: _TypeAlias = AuditProgress  # noqa: Y015
+
+@_typing.final
+class AuditSummary(_message.Message):
+    """What the audit came to."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    JOURNAL_COUNT_FIELD_NUMBER: _builtins.int
+    POSTING_COUNT_FIELD_NUMBER: _builtins.int
+    BLOCK_COUNT_FIELD_NUMBER: _builtins.int
+    SEALED_COUNT_FIELD_NUMBER: _builtins.int
+    EVENT_COUNT_FIELD_NUMBER: _builtins.int
+    IS_ENGINE_COMPARED_FIELD_NUMBER: _builtins.int
+    HAS_KEY_FIELD_NUMBER: _builtins.int
+    FROZEN_FIELD_NUMBER: _builtins.int
+    QUARANTINED_FIELD_NUMBER: _builtins.int
+    journal_count: _builtins.int
+    """How many journals were checked."""
+    posting_count: _builtins.int
+    """How many postings were checked."""
+    block_count: _builtins.int
+    """How many blocks the chain has."""
+    sealed_count: _builtins.int
+    """How many journals its blocks hold; younger ones are not sealed yet."""
+    event_count: _builtins.int
+    """How many money events of the engine were compared; 0 where the engine is not known to the wallet."""
+    is_engine_compared: _builtins.bool
+    """Whether the engine's money events were compared."""
+    has_key: _builtins.bool
+    """Whether this wallet has a key to seal and check the chain with."""
+    @_builtins.property
+    def frozen(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Player accounts that were frozen by this audit."""
+
+    @_builtins.property
+    def quarantined(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Tables that were quarantined by this audit."""
+
+    def __init__(
+        self,
+        *,
+        journal_count: _builtins.int = ...,
+        posting_count: _builtins.int = ...,
+        block_count: _builtins.int = ...,
+        sealed_count: _builtins.int = ...,
+        event_count: _builtins.int = ...,
+        is_engine_compared: _builtins.bool = ...,
+        has_key: _builtins.bool = ...,
+        frozen: _abc.Iterable[_builtins.str] | None = ...,
+        quarantined: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block_count", b"block_count", "event_count", b"event_count", "frozen", b"frozen", "has_key", b"has_key", "is_engine_compared", b"is_engine_compared", "journal_count", b"journal_count", "posting_count", b"posting_count", "quarantined", b"quarantined", "sealed_count", b"sealed_count"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AuditSummary: _TypeAlias = AuditSummary  # noqa: Y015
+
+@_typing.final
+class AuditLedgerResponse(_message.Message):
+    """One message of an audit."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROGRESS_FIELD_NUMBER: _builtins.int
+    FINDING_FIELD_NUMBER: _builtins.int
+    SUMMARY_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def progress(self) -> Global___AuditProgress:
+        """How far it is."""
+
+    @_builtins.property
+    def finding(self) -> Global___Finding:
+        """Something that is wrong."""
+
+    @_builtins.property
+    def summary(self) -> Global___AuditSummary:
+        """The last message."""
+
+    def __init__(
+        self,
+        *,
+        progress: Global___AuditProgress | None = ...,
+        finding: Global___Finding | None = ...,
+        summary: Global___AuditSummary | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["finding", b"finding", "message", b"message", "progress", b"progress", "summary", b"summary"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["finding", b"finding", "message", b"message", "progress", b"progress", "summary", b"summary"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["progress", "finding", "summary"]  # noqa: Y015
+    _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
+
+Global___AuditLedgerResponse: _TypeAlias = AuditLedgerResponse  # noqa: Y015
+
+@_typing.final
+class ExportAnchorsRequest(_message.Message):
+    """Asks for the chain's head."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExportAnchorsRequest: _TypeAlias = ExportAnchorsRequest  # noqa: Y015
+
+@_typing.final
+class ExportAnchorsResponse(_message.Message):
+    """The chain's head."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ANCHORS_FIELD_NUMBER: _builtins.int
+    PUBLIC_KEY_FIELD_NUMBER: _builtins.int
+    public_key: _builtins.str
+    """The public key that checks it, as a JWK."""
+    @_builtins.property
+    def anchors(self) -> _containers.RepeatedCompositeFieldContainer[Global___Anchor]:
+        """The newest block; none while nothing is booked."""
+
+    def __init__(
+        self,
+        *,
+        anchors: _abc.Iterable[Global___Anchor] | None = ...,
+        public_key: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["anchors", b"anchors", "public_key", b"public_key"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExportAnchorsResponse: _TypeAlias = ExportAnchorsResponse  # noqa: Y015
+
+@_typing.final
+class FreezeAccountRequest(_message.Message):
+    """Asks for an account to be frozen."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    account: _builtins.str
+    """The account, player:<id>."""
+    reason: _builtins.str
+    """Why, in the operator's words; kept, beside the operator's token subject."""
+    def __init__(
+        self,
+        *,
+        account: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FreezeAccountRequest: _TypeAlias = FreezeAccountRequest  # noqa: Y015
+
+@_typing.final
+class FreezeAccountResponse(_message.Message):
+    """The account is frozen."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGED_FIELD_NUMBER: _builtins.int
+    changed: _builtins.bool
+    """Whether it was not frozen before."""
+    def __init__(
+        self,
+        *,
+        changed: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed", b"changed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FreezeAccountResponse: _TypeAlias = FreezeAccountResponse  # noqa: Y015
+
+@_typing.final
+class UnfreezeAccountRequest(_message.Message):
+    """Asks for a freeze to be lifted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    account: _builtins.str
+    """The account, player:<id>."""
+    reason: _builtins.str
+    """Why, in the operator's words; kept, beside the operator's token subject."""
+    def __init__(
+        self,
+        *,
+        account: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnfreezeAccountRequest: _TypeAlias = UnfreezeAccountRequest  # noqa: Y015
+
+@_typing.final
+class UnfreezeAccountResponse(_message.Message):
+    """The account is not frozen."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGED_FIELD_NUMBER: _builtins.int
+    changed: _builtins.bool
+    """Whether it was frozen before."""
+    def __init__(
+        self,
+        *,
+        changed: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed", b"changed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnfreezeAccountResponse: _TypeAlias = UnfreezeAccountResponse  # noqa: Y015

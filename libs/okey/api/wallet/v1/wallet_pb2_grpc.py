@@ -103,6 +103,26 @@ class WalletServiceStub:
                 request_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.VerifyLedgerRequest.SerializeToString,
                 response_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.VerifyLedgerResponse.FromString,
                 _registered_method=True)
+        self.AuditLedger = channel.unary_stream(
+                '/okey.api.wallet.v1.WalletService/AuditLedger',
+                request_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.AuditLedgerRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.AuditLedgerResponse.FromString,
+                _registered_method=True)
+        self.ExportAnchors = channel.unary_unary(
+                '/okey.api.wallet.v1.WalletService/ExportAnchors',
+                request_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ExportAnchorsRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ExportAnchorsResponse.FromString,
+                _registered_method=True)
+        self.FreezeAccount = channel.unary_unary(
+                '/okey.api.wallet.v1.WalletService/FreezeAccount',
+                request_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.FreezeAccountRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.FreezeAccountResponse.FromString,
+                _registered_method=True)
+        self.UnfreezeAccount = channel.unary_unary(
+                '/okey.api.wallet.v1.WalletService/UnfreezeAccount',
+                request_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.UnfreezeAccountRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.UnfreezeAccountResponse.FromString,
+                _registered_method=True)
 
 
 class WalletServiceServicer:
@@ -216,6 +236,38 @@ class WalletServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AuditLedger(self, request, context):
+        """The whole audit, with its progress: the ledger against itself, the chain of sealed blocks and its signatures,
+        exported heads, and the engine's money events against the journals, both ways. Tables whose accounts have a
+        finding are quarantined where the engine is known. Roles: operator.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExportAnchors(self, request, context):
+        """Seals what is booked and gives the chain's newest signed head, to be kept where nobody who can write to the
+        database can change it. Roles: operator. Reasons: CHAIN_KEY_MISSING.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FreezeAccount(self, request, context):
+        """From now on nothing can be taken from a player's account; it still receives. Roles: operator.
+        Reasons: ACCOUNT_NOT_FOUND, ACCOUNT_NOT_FREEZABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UnfreezeAccount(self, request, context):
+        """Lifts that. Roles: operator. Reasons: ACCOUNT_NOT_FOUND, ACCOUNT_NOT_FREEZABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_WalletServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -283,6 +335,26 @@ def add_WalletServiceServicer_to_server(servicer, server):
                     servicer.VerifyLedger,
                     request_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.VerifyLedgerRequest.FromString,
                     response_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.VerifyLedgerResponse.SerializeToString,
+            ),
+            'AuditLedger': grpc.unary_stream_rpc_method_handler(
+                    servicer.AuditLedger,
+                    request_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.AuditLedgerRequest.FromString,
+                    response_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.AuditLedgerResponse.SerializeToString,
+            ),
+            'ExportAnchors': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExportAnchors,
+                    request_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ExportAnchorsRequest.FromString,
+                    response_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ExportAnchorsResponse.SerializeToString,
+            ),
+            'FreezeAccount': grpc.unary_unary_rpc_method_handler(
+                    servicer.FreezeAccount,
+                    request_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.FreezeAccountRequest.FromString,
+                    response_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.FreezeAccountResponse.SerializeToString,
+            ),
+            'UnfreezeAccount': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnfreezeAccount,
+                    request_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.UnfreezeAccountRequest.FromString,
+                    response_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.UnfreezeAccountResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -640,6 +712,114 @@ class WalletService:
             '/okey.api.wallet.v1.WalletService/VerifyLedger',
             okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.VerifyLedgerRequest.SerializeToString,
             okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.VerifyLedgerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AuditLedger(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/okey.api.wallet.v1.WalletService/AuditLedger',
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.AuditLedgerRequest.SerializeToString,
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.AuditLedgerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportAnchors(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.wallet.v1.WalletService/ExportAnchors',
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ExportAnchorsRequest.SerializeToString,
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ExportAnchorsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FreezeAccount(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.wallet.v1.WalletService/FreezeAccount',
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.FreezeAccountRequest.SerializeToString,
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.FreezeAccountResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UnfreezeAccount(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.wallet.v1.WalletService/UnfreezeAccount',
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.UnfreezeAccountRequest.SerializeToString,
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.UnfreezeAccountResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -85,6 +85,21 @@ class WalletServiceStub:
     """A statement over a span of time: the opening balance, every posting, the closing balance."""
     VerifyLedger: _aio.UnaryUnaryMultiCallable[_wallet_pb2.VerifyLedgerRequest, _wallet_pb2.VerifyLedgerResponse]
     """Checks the whole ledger against itself; operators only. No findings: every chip is accounted for."""
+    AuditLedger: _aio.UnaryStreamMultiCallable[_wallet_pb2.AuditLedgerRequest, _wallet_pb2.AuditLedgerResponse]
+    """The whole audit, with its progress: the ledger against itself, the chain of sealed blocks and its signatures,
+    exported heads, and the engine's money events against the journals, both ways. Tables whose accounts have a
+    finding are quarantined where the engine is known. Roles: operator.
+    """
+    ExportAnchors: _aio.UnaryUnaryMultiCallable[_wallet_pb2.ExportAnchorsRequest, _wallet_pb2.ExportAnchorsResponse]
+    """Seals what is booked and gives the chain's newest signed head, to be kept where nobody who can write to the
+    database can change it. Roles: operator. Reasons: CHAIN_KEY_MISSING.
+    """
+    FreezeAccount: _aio.UnaryUnaryMultiCallable[_wallet_pb2.FreezeAccountRequest, _wallet_pb2.FreezeAccountResponse]
+    """From now on nothing can be taken from a player's account; it still receives. Roles: operator.
+    Reasons: ACCOUNT_NOT_FOUND, ACCOUNT_NOT_FREEZABLE.
+    """
+    UnfreezeAccount: _aio.UnaryUnaryMultiCallable[_wallet_pb2.UnfreezeAccountRequest, _wallet_pb2.UnfreezeAccountResponse]
+    """Lifts that. Roles: operator. Reasons: ACCOUNT_NOT_FOUND, ACCOUNT_NOT_FREEZABLE."""
 
 class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     """Chips: who has them, who holds them, where they went.
@@ -218,5 +233,44 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_wallet_pb2.VerifyLedgerRequest, _abc.Awaitable[_wallet_pb2.VerifyLedgerResponse]],
     ) -> _abc.Awaitable[_wallet_pb2.VerifyLedgerResponse]:
         """Checks the whole ledger against itself; operators only. No findings: every chip is accounted for."""
+
+    @_abc_1.abstractmethod
+    def AuditLedger(
+        self,
+        request: _wallet_pb2.AuditLedgerRequest,
+        context: _aio.ServicerContext[_wallet_pb2.AuditLedgerRequest, _abc.AsyncIterator[_wallet_pb2.AuditLedgerResponse]],
+    ) -> _abc.AsyncIterator[_wallet_pb2.AuditLedgerResponse]:
+        """The whole audit, with its progress: the ledger against itself, the chain of sealed blocks and its signatures,
+        exported heads, and the engine's money events against the journals, both ways. Tables whose accounts have a
+        finding are quarantined where the engine is known. Roles: operator.
+        """
+
+    @_abc_1.abstractmethod
+    def ExportAnchors(
+        self,
+        request: _wallet_pb2.ExportAnchorsRequest,
+        context: _aio.ServicerContext[_wallet_pb2.ExportAnchorsRequest, _abc.Awaitable[_wallet_pb2.ExportAnchorsResponse]],
+    ) -> _abc.Awaitable[_wallet_pb2.ExportAnchorsResponse]:
+        """Seals what is booked and gives the chain's newest signed head, to be kept where nobody who can write to the
+        database can change it. Roles: operator. Reasons: CHAIN_KEY_MISSING.
+        """
+
+    @_abc_1.abstractmethod
+    def FreezeAccount(
+        self,
+        request: _wallet_pb2.FreezeAccountRequest,
+        context: _aio.ServicerContext[_wallet_pb2.FreezeAccountRequest, _abc.Awaitable[_wallet_pb2.FreezeAccountResponse]],
+    ) -> _abc.Awaitable[_wallet_pb2.FreezeAccountResponse]:
+        """From now on nothing can be taken from a player's account; it still receives. Roles: operator.
+        Reasons: ACCOUNT_NOT_FOUND, ACCOUNT_NOT_FREEZABLE.
+        """
+
+    @_abc_1.abstractmethod
+    def UnfreezeAccount(
+        self,
+        request: _wallet_pb2.UnfreezeAccountRequest,
+        context: _aio.ServicerContext[_wallet_pb2.UnfreezeAccountRequest, _abc.Awaitable[_wallet_pb2.UnfreezeAccountResponse]],
+    ) -> _abc.Awaitable[_wallet_pb2.UnfreezeAccountResponse]:
+        """Lifts that. Roles: operator. Reasons: ACCOUNT_NOT_FOUND, ACCOUNT_NOT_FREEZABLE."""
 
 def add_WalletServiceServicer_to_server(servicer: WalletServiceServicer, server: _aio.Server) -> None: ...

@@ -1,0 +1,191 @@
+"""The whole audit, and what follows from it: metrics, frozen accounts, quarantined tables."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from okey.errors import Exhausted, NotFound, Unavailable
+from okey.money.account import Account, is_player
+from okey_runtime.clock import Clock
+from okey_runtime.database import Database, Isolation
+from okey_runtime.logging import get_logger
+from sqlalchemy import Connection
+
+from services.wallet.audit import Audit, audit
+from services.wallet.chain import Head
+from services.wallet.chain_audit import ChainAudit, audit_chain
+from services.wallet.engine_events import Engine, EngineAway, EventAudit, Stray
+from services.wallet.finding import Finding, FindingKind, Tell, tell_nobody
+from services.wallet.freeze import set_frozen
+from services.wallet.metrics import (
+    AUDIT_FAILURES,
+    AUDIT_FINDINGS,
+    AUDIT_LAST_RUN,
+    AUDIT_SECONDS,
+)
+from services.wallet.sealer import SETTLE_MS, Sealer
+
+ACTOR: Final = "wallet-audit"
+"""Who freezes accounts when nobody has asked for the audit."""
+_FIRST_AFTER_MS: Final = 60_000
+_TOLD: Final = 20
+
+_log = get_logger(__name__)
+
+
+@dataclass(slots=True)
+class FullAudit:
+    """What the whole audit came to, and what was done about it."""
+
+    findings: list[Finding] = field(default_factory=list)
+    journal_count: int = 0
+    posting_count: int = 0
+    block_count: int = 0
+    sealed_count: int = 0
+    event_count: int = 0
+    is_engine_compared: bool = False
+    has_key: bool = False
+    frozen: list[str] = field(default_factory=list)
+    quarantined: list[str] = field(default_factory=list)
+
+
+class Auditor:
+    """Audits one ledger; without keys no chain is checked, without an engine no events."""
+
+    def __init__(
+        self, database: Database, clock: Clock, sealer: Sealer | None, engine: Engine | None
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._sealer = sealer
+        self._engine = engine
+        self._one_at_a_time = asyncio.Lock()
+
+    async def run(
+        self,
+        *,
+        anchors: Sequence[Head] = (),
+        freeze_as: str | None = None,
+        tell: Tell = tell_nobody,
+    ) -> FullAudit:
+        """Check everything; with ``freeze_as`` freeze players' accounts that have a finding, in
+        that person's name. Tables that have one are quarantined.
+
+        ``tell`` may be called from another thread. Raises ``DatabaseAway``, ``DatabaseBusy``.
+        """
+        async with self._one_at_a_time:
+            started_ms = self._clock.monotonic_ms()
+            found = await self._check(anchors, tell)
+            if freeze_as is not None:
+                found.frozen = await self._freeze(found.findings, freeze_as)
+            found.quarantined = await self._quarantine(found.findings)
+            AUDIT_SECONDS.set((self._clock.monotonic_ms() - started_ms) / 1000)
+        self._publish(found)
+        return found
+
+    async def run_every(self, every_ms: int, *, freezes: bool) -> None:
+        """Audit for ever; what cannot be checked now is counted, and checked the next time."""
+        await self._sleep(min(every_ms, _FIRST_AFTER_MS))
+        while True:
+            try:
+                await self.run(freeze_as=ACTOR if freezes else None)
+            except (Unavailable, Exhausted) as error:
+                AUDIT_FAILURES.inc()
+                _log.error("audit_failed", error=str(error))
+            await self._sleep(every_ms)
+
+    async def _sleep(self, for_ms: int) -> None:
+        await self._clock.sleep_until_ms(self._clock.monotonic_ms() + for_ms)
+
+    async def _check(self, anchors: Sequence[Head], tell: Tell) -> FullAudit:
+        known = list(anchors)
+        if self._sealer is not None:
+            await self._sealer.seal(SETTLE_MS)
+            # What this process has signed, the chain must still hold, whoever wrote to it since.
+            known += [self._sealer.signed] if self._sealer.signed else []
+        events = await self._read_events(tell)
+        found = FullAudit(has_key=self._sealer is not None)
+        ledger, chain, compared = await self._database.read(
+            partial(self._on_snapshot, known, events, tell)
+        )
+        found.findings += [*ledger.findings, *chain.findings]
+        found.journal_count, found.posting_count = ledger.journal_count, ledger.posting_count
+        found.block_count, found.sealed_count = chain.block_count, chain.sealed_count
+        if events is not None and self._engine is not None:
+            findings, strays = compared
+            found.findings += events.unreadable + findings
+            found.event_count = events.event_count
+            try:
+                found.findings += await events.look_again(self._engine, strays)
+                found.is_engine_compared = True
+            except EngineAway as error:
+                AUDIT_FAILURES.inc()
+                _log.error("audit_without_engine", error=str(error))
+        return found
+
+    def _on_snapshot(
+        self, anchors: list[Head], events: EventAudit | None, tell: Tell, connection: Connection
+    ) -> tuple[Audit, ChainAudit, tuple[list[Finding], list[Stray]]]:
+        ledger = audit(connection, tell)
+        chain = ChainAudit()
+        if self._sealer is not None:
+            now_ms = self._clock.now_ms()
+            chain = audit_chain(connection, self._sealer.keys, anchors, now_ms, tell)
+        return ledger, chain, events.compare(connection, tell) if events else ([], [])
+
+    async def _read_events(self, tell: Tell) -> EventAudit | None:
+        if self._engine is None:
+            return None
+        events = EventAudit()
+        try:
+            await events.read(self._engine, tell)
+        except EngineAway as error:
+            AUDIT_FAILURES.inc()
+            _log.error("audit_without_engine", error=str(error))
+            return None
+        return events
+
+    async def _freeze(self, findings: Sequence[Finding], actor: str) -> list[str]:
+        frozen = []
+        for finding in findings:
+            account = Account(finding.subject)
+            if not is_player(account):
+                continue
+            change = partial(
+                set_frozen,
+                account=account,
+                frozen=True,
+                actor=actor,
+                reason=f"audit: {finding.kind}",
+                now_ms=self._clock.now_ms(),
+            )
+            try:
+                if await self._database.transact(change, Isolation.READ_COMMITTED):
+                    frozen.append(str(account))
+            except NotFound as error:
+                # Its row was removed: nothing can be taken from it either.
+                _log.error("freeze_failed", error=str(error))
+        return frozen
+
+    async def _quarantine(self, findings: Sequence[Finding]) -> list[str]:
+        quarantined: list[str] = []
+        if self._engine is None:
+            return quarantined
+        for table_id in sorted({finding.table for finding in findings} - {""}):
+            kinds = sorted({str(each.kind) for each in findings if each.table == table_id})
+            try:
+                if await self._engine.quarantine(table_id, f"audit: {', '.join(kinds)}"):
+                    quarantined.append(table_id)
+            except EngineAway as error:
+                _log.error("quarantine_failed", table_id=table_id, error=str(error))
+        return quarantined
+
+    def _publish(self, found: FullAudit) -> None:
+        for kind in FindingKind:
+            AUDIT_FINDINGS.labels(kind).set(sum(each.kind is kind for each in found.findings))
+        AUDIT_LAST_RUN.set(self._clock.now_ms() / 1000)
+        for each in found.findings[:_TOLD]:
+            _log.error("audit_finding", kind=each.kind, subject=each.subject, table=each.table)
+        _log.info("audited", findings=len(found.findings), postings=found.posting_count)

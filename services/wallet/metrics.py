@@ -1,0 +1,21 @@
+"""What Prometheus reads of the wallet; labels are few and closed, never ids."""
+
+from typing import Final
+
+from prometheus_client import Counter, Gauge
+
+CHAIN_HEAD: Final = Gauge("okey_wallet_chain_block", "The newest block that this process signed.")
+SEALED: Final = Counter("okey_wallet_sealed_journals_total", "Journals sealed by this process.")
+CHAIN_KEY: Final = Gauge(
+    "okey_wallet_chain_key", "Whether this wallet has a key to seal journals with (0 or 1)."
+)
+AUDIT_LAST_RUN: Final = Gauge(
+    "okey_wallet_audit_last_run_timestamp_seconds", "When the last audit ended, since the epoch."
+)
+AUDIT_FINDINGS: Final = Gauge(
+    "okey_wallet_audit_findings", "Findings of the last audit, by kind.", ("kind",)
+)
+AUDIT_SECONDS: Final = Gauge("okey_wallet_audit_seconds", "How long the last audit took.")
+AUDIT_FAILURES: Final = Counter(
+    "okey_wallet_audit_failures_total", "Audits that could not be carried out."
+)

@@ -1,0 +1,97 @@
+"""What operators do beside money events: audit, export the chain's head, freeze accounts."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from okey.money.account import Account
+from okey_runtime.clock import Clock
+from okey_runtime.database import Database, Isolation
+
+from services.wallet.auditing import Auditor, FullAudit
+from services.wallet.chain import Head
+from services.wallet.finding import Finding
+from services.wallet.freeze import set_frozen
+from services.wallet.sealer import ChainKeyMissing, Sealer
+
+_PROGRESS_KEPT: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far one step of an audit is."""
+
+    step: str
+    done: int
+    total: int
+
+
+class Operations:
+    """The operators' side of one wallet."""
+
+    def __init__(
+        self, database: Database, clock: Clock, auditor: Auditor, sealer: Sealer | None
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._auditor = auditor
+        self._sealer = sealer
+
+    async def audit(
+        self, anchors: Sequence[Head], freeze_as: str | None
+    ) -> AsyncIterator[Progress | Finding | FullAudit]:
+        """Audit and tell: progress while it goes on, then the findings, the result last."""
+        loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[Progress] = asyncio.Queue(_PROGRESS_KEPT)
+
+        def put(progress: Progress) -> None:
+            if not queue.full():
+                queue.put_nowait(progress)
+
+        def tell(step: str, done: int, total: int) -> None:
+            loop.call_soon_threadsafe(put, Progress(step, done, total))
+
+        work = asyncio.create_task(
+            self._auditor.run(anchors=anchors, freeze_as=freeze_as, tell=tell)
+        )
+        try:
+            while not work.done() or not queue.empty():
+                told = asyncio.create_task(queue.get())
+                await asyncio.wait([work, told], return_when=asyncio.FIRST_COMPLETED)
+                if not told.done():
+                    told.cancel()
+                else:
+                    yield told.result()
+            result = await work
+        finally:
+            work.cancel()
+        for finding in result.findings:
+            yield finding
+        yield result
+
+    async def anchor(self) -> tuple[Head | None, str]:
+        """The chain's head after sealing what is booked, and the public key as a JWK.
+
+        Raises ``ChainKeyMissing``.
+        """
+        if self._sealer is None:
+            raise ChainKeyMissing("this wallet has no key to sign with: set OKEY_CHAIN_KEY_FILE")
+        return await self._sealer.head(), json.dumps(self._sealer.keys.public_jwk)
+
+    async def set_frozen(self, account: Account, *, frozen: bool, actor: str, reason: str) -> bool:
+        """Freeze a player's account or lift that; whether it changed anything.
+
+        Raises ``AccountNotFreezable``, ``AccountNotFound``.
+        """
+        change = partial(
+            set_frozen,
+            account=account,
+            frozen=frozen,
+            actor=actor,
+            reason=reason,
+            now_ms=self._clock.now_ms(),
+        )
+        return await self._database.transact(change, Isolation.READ_COMMITTED)
