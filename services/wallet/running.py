@@ -19,15 +19,16 @@ from sqlalchemy import select, update
 
 from services.wallet.books import Books, Note
 from services.wallet.command import ForfeitSeat, SettleMatch, VoidMatch
-from services.wallet.decline import MatchNotStarted, SeatNotOwned
+from services.wallet.decline import SeatNotOwned
 from services.wallet.receipt import NOTHING_BOOKED, Receipt
-from services.wallet.schema import match_seats, matches
+from services.wallet.schema import match_seats
 from services.wallet.states import (
     HoldState,
+    Match,
     MatchState,
+    find_match,
     held_of_match,
-    lock_table,
-    match_state,
+    lock_table_of,
     move_hold,
     move_match,
     not_running,
@@ -45,30 +46,33 @@ class _Running:
 
 def settle_match(books: Books, asked: SettleMatch) -> Receipt:
     """Pay the pot out. Raises a ``Declined``, or ``OutcomeDoesNotFit``, ``MalformedMatch``."""
-    _lock_table_of(books, asked.match_id)
-    if not move_match(books.connection, asked.match_id, MatchState.STARTED, MatchState.SETTLED):
+    lock_table_of(books.connection, asked.match_id)
+    moved = move_match(books.connection, asked.match_id, MatchState.STARTED, MatchState.SETTLED)
+    if moved is None:
         raise not_running(books.connection, asked.match_id)
-    running = _load(books, asked.match_id)
+    running = _load(books, moved)
     return _post(books, running, settle(running.money, asked.outcome, running.rules))
 
 
 def void(books: Books, asked: VoidMatch) -> Receipt:
     """M10: give every stake back, before or after the start. Raises a ``Declined``."""
-    table_id = _lock_table_of(books, asked.match_id)
+    table_id = lock_table_of(books.connection, asked.match_id)
     if move_match(books.connection, asked.match_id, MatchState.OPEN, MatchState.VOIDED):
         return _void_open(books, asked.match_id, table_id)
-    if not move_match(books.connection, asked.match_id, MatchState.STARTED, MatchState.VOIDED):
+    moved = move_match(books.connection, asked.match_id, MatchState.STARTED, MatchState.VOIDED)
+    if moved is None:
         raise not_running(books.connection, asked.match_id)
-    running = _load(books, asked.match_id)
+    running = _load(books, moved)
     return _post(books, running, void_match(running.money))
 
 
 def forfeit_seat(books: Books, asked: ForfeitSeat) -> Receipt:
     """M9: book the penalty, the seat is the house's. Raises a ``Declined``, ``MalformedMatch``."""
-    _lock_table_of(books, asked.match_id)
-    if match_state(books.connection, asked.match_id) is not MatchState.STARTED:
+    lock_table_of(books.connection, asked.match_id)
+    match = find_match(books.connection, asked.match_id)
+    if match is None or match.state is not MatchState.STARTED:
         raise not_running(books.connection, asked.match_id)
-    running = _load(books, asked.match_id)
+    running = _load(books, match)
     owner = running.money.owner(asked.seat)
     if owner is None:
         raise SeatNotOwned(
@@ -100,16 +104,6 @@ def _give_up(books: Books, asked: ForfeitSeat, penalty: int, shortfall: int) -> 
         raise SeatNotOwned(f"seat {asked.seat} of {asked.match_id} was given up before (M9)")
 
 
-def _lock_table_of(books: Books, match_id: str) -> str:
-    """Have the match's table to oneself; its id. Raises ``MatchNotStarted``."""
-    found = select(matches.c.table_id).where(matches.c.match_id == match_id)
-    table_id = books.connection.execute(found).scalar_one_or_none()
-    if table_id is None:
-        raise MatchNotStarted(f"match {match_id} was never seen: no stake was held for it (M2)")
-    lock_table(books.connection, table_id)
-    return str(table_id)
-
-
 def _void_open(books: Books, match_id: str, table_id: str) -> Receipt:
     held = [
         hold
@@ -125,25 +119,30 @@ def _void_open(books: Books, match_id: str, table_id: str) -> Receipt:
     return Receipt(journal_id=posted.journal_id, legs=posted.legs)
 
 
-def _load(books: Books, match_id: str) -> _Running:
+def _load(books: Books, match: Match) -> _Running:
     """The match that was started, after locking all accounts that its end may touch."""
-    row = books.connection.execute(select(matches).where(matches.c.match_id == match_id)).one()
-    seats = _seats(books, match_id)
+    assert match.variant is not None
+    assert match.mode is not None
+    assert match.stake is not None
+    assert match.kasa_share is not None
+    assert match.rules_version is not None
+    seats = _seats(books, match.match_id)
     payers = [player_account(seat.payer) for seat in seats if seat.payer is not None]
-    kasa = [kasa_account(row.table_id)] if row.variant == Variant.CANAK else []
-    books.lock([pot_account(match_id), *kasa, *payers])
+    kasa = [kasa_account(match.table_id)] if match.variant == Variant.CANAK else []
+    books.lock([pot_account(match.match_id), *kasa, *payers])
     money = MatchMoney(
-        table_id=row.table_id,
-        match_id=match_id,
-        variant=Variant(row.variant),
-        mode=Mode(row.mode),
-        stake=row.stake,
+        table_id=match.table_id,
+        match_id=match.match_id,
+        variant=Variant(match.variant),
+        mode=Mode(match.mode),
+        stake=match.stake,
         seats=seats,
         kasa=sum(books.balance(each) for each in kasa),
-        kasa_share=row.kasa_share,
+        kasa_share=match.kasa_share,
     )
-    note = Note(rules_version=row.rules_version, table_id=row.table_id, match_id=match_id)
-    return _Running(money, books.house.rules(row.rules_version), note)
+    rules = books.house.rules(match.rules_version)
+    note = Note(rules_version=match.rules_version, table_id=match.table_id, match_id=match.match_id)
+    return _Running(money, rules, note)
 
 
 def _seats(books: Books, match_id: str) -> tuple[SeatMoney, ...]:

@@ -12,12 +12,10 @@ from services.wallet.decline import HoldsMissing
 from services.wallet.receipt import Receipt
 from services.wallet.schema import match_seats, matches
 from services.wallet.states import (
-    HoldState,
     MatchState,
-    find_hold,
+    commit_holds,
     lock_open_table,
     match_state,
-    move_hold,
     move_match,
     not_startable,
 )
@@ -58,27 +56,18 @@ def _refuse(books: Books, asked: StartMatch) -> None:
 
 def _commit_holds(books: Books, asked: StartMatch) -> tuple[str | None, ...]:
     """Commit every named hold; the payers by seat. Raises ``HoldsMissing``, naming all of them."""
-    payers: list[str | None] = []
-    missing: list[str] = []
-    for hold_id in asked.holds:
-        if hold_id is None:
-            payers.append(None)
-            continue
-        held = find_hold(books.connection, hold_id)
-        if (
-            held is None
-            or (held.match_id, held.stake) != (asked.match_id, asked.stake)
-            or not move_hold(books.connection, hold_id, HoldState.COMMITTED)
-        ):
-            missing.append(hold_id)
-        else:
-            payers.append(held.player_id)
+    named = [hold_id for hold_id in asked.holds if hold_id is not None]
+    committed = commit_holds(books.connection, asked.match_id, asked.stake, named)
+    # Taken out one by one: a hold that is named for two seats pays only one.
+    payers = [committed.pop(hold_id, None) for hold_id in named]
+    missing = tuple(hold_id for hold_id, payer in zip(named, payers, strict=True) if payer is None)
     if missing:
         raise HoldsMissing(
             f"not held for {asked.match_id} at {asked.stake} chips: {', '.join(missing)} (M2)",
-            tuple(missing),
+            missing,
         )
-    return tuple(payers)
+    paid = iter(payers)
+    return tuple(None if hold_id is None else next(paid) for hold_id in asked.holds)
 
 
 def _keep(books: Books, money: MatchMoney, rules_version: str) -> None:

@@ -4,6 +4,7 @@ A table's row is locked first, so one table's money events run one after another
 compare-and-set beneath makes sure that a refund and a payout under two keys cannot both happen.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -51,11 +52,42 @@ class Hold:
     rules_version: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """A match as the wallet knows it; all but its ids and state from its start on."""
+
+    match_id: str
+    table_id: str
+    state: MatchState
+    variant: int | None
+    mode: int | None
+    stake: int | None
+    kasa_share: int | None
+    rules_version: str | None
+
+
 def lock_table(connection: Connection, table_id: str) -> bool:
     """Have the table to oneself until the transaction ends; whether it is closed."""
-    insert_new(connection, tables, {"table_id": table_id, "is_closed": False})
     locked = select(tables.c.is_closed).where(tables.c.table_id == table_id).with_for_update()
-    return bool(connection.execute(locked).scalar_one())
+    is_closed = connection.execute(locked).scalar_one_or_none()
+    if is_closed is None:
+        insert_new(connection, tables, {"table_id": table_id, "is_closed": False})
+        is_closed = connection.execute(locked).scalar_one()
+    return bool(is_closed)
+
+
+def lock_table_of(connection: Connection, match_id: str) -> str:
+    """Have the match's table to oneself; its id. Raises ``MatchNotStarted``."""
+    found = (
+        select(tables.c.table_id)
+        .join(matches, matches.c.table_id == tables.c.table_id)
+        .where(matches.c.match_id == match_id)
+        .with_for_update(of=tables)
+    )
+    table_id = connection.execute(found).scalar_one_or_none()
+    if table_id is None:
+        raise MatchNotStarted(f"match {match_id} was never seen: no stake was held for it (M2)")
+    return str(table_id)
 
 
 def lock_open_table(connection: Connection, table_id: str) -> None:
@@ -98,17 +130,41 @@ def match_state(connection: Connection, match_id: str) -> MatchState | None:
     return None if state is None else MatchState(state)
 
 
+def commit_holds(
+    connection: Connection, match_id: str, stake: int, hold_ids: Iterable[str]
+) -> dict[str, str]:
+    """Make these COMMITTED where they are HELD for this match and stake; their players, by hold."""
+    changed = connection.execute(
+        update(holds)
+        .where(
+            holds.c.hold_id.in_(hold_ids),
+            holds.c.match_id == match_id,
+            holds.c.stake == stake,
+            holds.c.state == HoldState.HELD,
+        )
+        .values(state=HoldState.COMMITTED)
+        .returning(holds.c.hold_id, holds.c.player_id)
+    )
+    return {row.hold_id: row.player_id for row in changed}
+
+
 def move_match(
     connection: Connection, match_id: str, before: MatchState, after: MatchState
-) -> bool:
-    """Make a match that is in one state be in another; False where it is not in the first."""
+) -> Match | None:
+    """Make a match that is in one state be in another; None where it is not in the first."""
     changed = connection.execute(
         update(matches)
         .where(matches.c.match_id == match_id, matches.c.state == before)
         .values(state=after)
-        .returning(matches.c.match_id)
-    )
-    return changed.one_or_none() is not None
+        .returning(matches)
+    ).one_or_none()
+    return None if changed is None else _match(changed)
+
+
+def find_match(connection: Connection, match_id: str) -> Match | None:
+    """The match, None for one that was never seen."""
+    row = connection.execute(select(matches).where(matches.c.match_id == match_id)).one_or_none()
+    return None if row is None else _match(row)
 
 
 def not_startable(connection: Connection, match_id: str) -> Declined:
@@ -141,5 +197,18 @@ def _hold(row: Row[tuple[object, ...]]) -> Hold:
         match_id=row.match_id,
         player_id=row.player_id,
         stake=row.stake,
+        rules_version=row.rules_version,
+    )
+
+
+def _match(row: Row[tuple[object, ...]]) -> Match:
+    return Match(
+        match_id=row.match_id,
+        table_id=row.table_id,
+        state=MatchState(row.state),
+        variant=row.variant,
+        mode=row.mode,
+        stake=row.stake,
+        kasa_share=row.kasa_share,
         rules_version=row.rules_version,
     )
