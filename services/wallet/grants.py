@@ -3,7 +3,7 @@
 from typing import Final
 
 from okey.money.account import player_account
-from okey.money.journal import Journal, JournalKind
+from okey.money.journal import MAX_CHIPS, AmountOutOfRange, Journal, JournalKind
 from okey.money.stake import grant
 from sqlalchemy import select
 
@@ -18,9 +18,18 @@ REVERSIBLE: Final = frozenset({JournalKind.GRANT, JournalKind.WELCOME, JournalKi
 
 
 def grant_chips(books: Books, asked: GrantChips) -> Receipt:
-    """M3: new chips for a player. Raises ``AmountOutOfRange``."""
+    """M3: new chips for a player. Raises ``AmountOutOfRange``, also for more than one may have.
+
+    Only grants make chips, so this bound keeps every sum far within 64 bits.
+    """
     journal = grant(asked.player_id, asked.amount)
-    books.lock([player_account(asked.player_id)])
+    player = player_account(asked.player_id)
+    books.lock([player])
+    if books.balance(player) + asked.amount > MAX_CHIPS:
+        raise AmountOutOfRange(
+            f"{player} has {books.balance(player)} chips: {asked.amount} more would be over "
+            f"{MAX_CHIPS}, the most a grant makes"
+        )
     note = Note(rules_version=books.house.current_version, actor=asked.actor, reason=asked.reason)
     posted = books.post(journal, note)
     return Receipt(journal_id=posted.journal_id, legs=posted.legs)
