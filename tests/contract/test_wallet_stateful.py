@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -144,6 +145,31 @@ class WalletMachine(RuleBasedStateMachine):
             if player != "-":
                 self.ask(asked)
         self.ask(self.starting(table, tuple(holds), variant, mode, 60))
+
+    @rule(
+        table=tables,
+        sitting=st.permutations("ABCDE-").map(lambda all_: all_[:4]),
+        gives_up=st.lists(seats, max_size=2),
+        ending=outcomes,
+    )
+    def play_match(
+        self, table: str, sitting: list[str], gives_up: list[int], ending: Outcome
+    ) -> None:
+        """A whole match of four, with holds that nobody else has."""
+        is_klasik = isinstance(ending, KlasikWin | KlasikDraw)
+        attempt = len(self.asked)
+        holds: list[str | None] = []
+        for seat, player in enumerate(sitting):
+            asked = self.holding(table, seat, player, 60)
+            asked = replace(asked, hold_id=f"{asked.hold_id}-{attempt}")
+            holds.append(None if player == "-" else asked.hold_id)
+            if player != "-":
+                self.ask(asked)
+        variant = Variant.KLASIK if is_klasik else Variant.CANAK
+        self.ask(self.starting(table, tuple(holds), variant, Mode.NORMAL, 60))
+        for seat in gives_up:
+            self.forfeit(table, seat, 0, ForfeitCause.GAVE_UP)
+        self.settle(table, ending, 0)
 
     @rule(table=tables, outcome=outcomes, back=back)
     def settle(self, table: str, outcome: Outcome, back: int) -> None:
