@@ -2,64 +2,38 @@
 
 import asyncio
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated
 
-import grpc
 import typer
-from okey.errors import OkeyError
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.variant import Mode, Variant
 from okey_runtime.auth import Role
-from okey_runtime.dev_platform import (
-    DATA_DIR_VARIABLE,
-    DEFAULT_DATA_DIR,
-    PlatformNotRunning,
-    make_dev_key,
-)
-from okey_runtime.errors import RpcFailure, from_rpc_error
-from okey_runtime.keys import KeyFileBroken
-from okey_runtime.service_token import ServiceTokenMissing
+from okey_runtime.dev_platform import DEFAULT_DATA_DIR, make_dev_key
 from rich.console import Console
 
 from services.okeyctl import audit as audits
 from services.okeyctl import hands as hand_lines
 from services.okeyctl import simulate as simulation
 from services.okeyctl import tables as table_views
+from services.okeyctl import wallet_commands
+from services.okeyctl.anchors import add_anchors, read_anchors
 from services.okeyctl.demo.platform import PlatformDidNotStart
 from services.okeyctl.demo.run import DidNotHappen, run_demo
-from services.okeyctl.reach import TokenFileMissing, dev_token, reach
+from services.okeyctl.ending import FINDINGS, refusals, refuse
+from services.okeyctl.options import DataDir, EngineAddress, TokenFile, WalletAddress
+from services.okeyctl.reach import dev_token, reach
 from services.okeyctl.table_text import summary_line, table_lines
-
-FINDINGS: Final = 1
-"""Exit status of a command that worked and found something wrong."""
-UNUSABLE: Final = 2
-"""Exit status of a command that could not do what it was asked."""
-
-_KNOWN: Final = (
-    PlatformNotRunning,
-    TokenFileMissing,
-    ServiceTokenMissing,
-    KeyFileBroken,
-    RpcFailure,
-    OkeyError,
-)
 
 app = typer.Typer(
     help="Operate and integrate an Okey platform.", no_args_is_help=True, add_completion=False
 )
 tables = typer.Typer(help="The running tables as text.", no_args_is_help=True)
 app.add_typer(tables, name="tables")
-
-DataDir = Annotated[
-    Path, typer.Option(envvar=DATA_DIR_VARIABLE, help="The data folder of a standalone platform.")
-]
-TokenFile = Annotated[Path | None, typer.Option(help="An operator's token, with an address.")]
-EngineAddress = Annotated[str | None, typer.Option("--engine", help="host:port of an engine.")]
+app.add_typer(wallet_commands.app, name="wallet")
+app.command()(wallet_commands.statement)
 
 
 class VariantName(StrEnum):
@@ -106,7 +80,7 @@ def simulate(
     wish = simulation.Wish(
         Variant[variant.name], seats, Mode[mode.name], matches, seed, stake, start_points
     )
-    with _refusals():
+    with refusals():
         report = simulation.play(wish, simulation.show_progress(matches))
     if as_json:
         print(simulation.as_json(wish, report))
@@ -123,30 +97,38 @@ def token(
     ttl: Annotated[int, typer.Option(min=1, help="Seconds until it ends.")] = 12 * 3600,
 ) -> None:
     """Make a token with this user's development key, for standalone platforms only."""
-    with _refusals():
+    with refusals():
         try:
             print(dev_token(make_dev_key(), player, role or [Role.PLAYER], name, ttl * 1000))
         except ValueError as error:
-            _refuse(str(error))
+            refuse(str(error))
 
 
 @app.command()
 def audit(
     data_dir: DataDir = DEFAULT_DATA_DIR,
-    wallet: Annotated[str | None, typer.Option(help="host:port of another wallet.")] = None,
+    wallet: WalletAddress = None,
     token_file: TokenFile = None,
+    anchors: Annotated[Path | None, typer.Option(help="Heads that were exported earlier.")] = None,
+    export_anchors: Annotated[
+        Path | None, typer.Option(help="Add the chain's head to this file if all is right.")
+    ] = None,
+    freeze: Annotated[bool, typer.Option(help="Freeze players' accounts with a finding.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Check the whole ledger; the exit status is 1 if anything is wrong with it."""
-    with _refusals():
+    """Check ledger, chain and the engine's money events; status 1 if anything is wrong."""
+    with refusals():
         way = reach("wallet", data_dir, wallet, token_file)
-        answer = asyncio.run(audits.verify(way))
-        balances = asyncio.run(audits.house_balances(way))
+        known = [] if anchors is None else read_anchors(anchors)
+        with audits.progress_bar() as tell:
+            audited = asyncio.run(audits.audit(way, known, tell, freeze=freeze))
+        if export_anchors is not None and not audited.findings:
+            add_anchors(export_anchors, asyncio.run(audits.export(way)))
     if as_json:
-        print(audits.as_json(answer, balances))
+        print(audits.as_json(audited))
     else:
-        audits.show(answer, balances, Console())
-    sys.exit(FINDINGS if answer.findings else 0)
+        audits.show(audited, Console())
+    sys.exit(FINDINGS if audited.findings else 0)
 
 
 @app.command()
@@ -155,7 +137,7 @@ def demo() -> None:
     try:
         asyncio.run(run_demo(lambda text: print(text, flush=True)))
     except (DidNotHappen, PlatformDidNotStart) as error:
-        _refuse(str(error))
+        refuse(str(error))
 
 
 @tables.command("list")
@@ -170,7 +152,7 @@ def list_tables(
         async for table in table_views.list_tables(way):
             print(summary_line(table))
 
-    with _refusals():
+    with refusals():
         way = reach("engine", data_dir, engine, token_file)
         asyncio.run(show())
 
@@ -183,7 +165,7 @@ def show_table(
     token_file: TokenFile = None,
 ) -> None:
     """One table as it is now."""
-    with _refusals():
+    with refusals():
         way = reach("engine", data_dir, engine, token_file)
         view = asyncio.run(table_views.show_table(way, table_id))
     print("\n".join(table_lines(view)))
@@ -202,25 +184,9 @@ def watch_table(
         async for view in table_views.watch_table(way, table_id):
             print("\n".join(table_lines(view)), flush=True)
 
-    with _refusals():
+    with refusals():
         way = reach("engine", data_dir, engine, token_file)
         asyncio.run(show())
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """What a person can put right ends the command with one line and status 2."""
-    try:
-        yield
-    except grpc.aio.AioRpcError as error:
-        _refuse(str(from_rpc_error(error)))
-    except _KNOWN as error:
-        _refuse(str(error))
-
-
-def _refuse(why: str) -> NoReturn:
-    typer.echo(f"okeyctl: {why}", err=True)
-    sys.exit(UNUSABLE)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,9 @@ from services.wallet.chain import FIRST_DIGEST, Block, ChainKeys, Head
 from services.wallet.chain_schema import chain_blocks
 from services.wallet.content import Content, contents_of
 from services.wallet.finding import Finding, FindingKind, Tell
-from services.wallet.sealing import block_of, unsealed_among
+from services.wallet.sealing import LATE_MS, block_of, unsealed_among
 
 STEP: Final = "chain"
-LATE_MS: Final = 60_000
-"""A journal that commits this long after a younger one was sealed is no latecomer any more."""
-
 _BATCH_JOURNALS: Final = 20_000
 _BATCH_BLOCKS: Final = 500
 

@@ -14,6 +14,9 @@ from services.wallet.schema import journals
 
 BLOCK_JOURNALS: Final = 2_000
 """The most journals that one block holds."""
+LATE_MS: Final = 60_000
+"""How long after its block a journal may still commit; later ones are sealed by nobody (a finding).
+"""
 _WATCHED_BLOCKS: Final = 200
 
 
@@ -39,7 +42,7 @@ def seal_next(
     starts anew on a fresh snapshot.
     """
     last = newest_block(connection)
-    found = _latecomer(connection) or _next(connection, until_ms)
+    found = _latecomer(connection, now_ms) or _next(connection, until_ms)
     if found is None:
         return None
     first, numbers = found
@@ -76,11 +79,11 @@ def _next(connection: Connection, until_ms: int | None) -> tuple[int, Sequence[i
     return sealed + 1, numbers
 
 
-def _latecomer(connection: Connection) -> tuple[int, Sequence[int]] | None:
-    """The oldest journal in the gaps of recent blocks that has committed since."""
+def _latecomer(connection: Connection, now_ms: int) -> tuple[int, Sequence[int]] | None:
+    """A journal in the gaps of recent blocks that has committed since."""
     recent = (
         select(chain_blocks.c.missing)
-        .where(chain_blocks.c.missing != "")
+        .where(chain_blocks.c.missing != "", chain_blocks.c.sealed_ms > now_ms - LATE_MS)
         .order_by(chain_blocks.c.block_no.desc())
         .limit(_WATCHED_BLOCKS)
     )

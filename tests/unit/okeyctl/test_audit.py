@@ -19,23 +19,51 @@ FINDING = wallet_pb2.Finding(
 )
 
 
+def head(block_no: int) -> wallet_pb2.Anchor:
+    return wallet_pb2.Anchor(
+        block_no=block_no,
+        digest="ab" * 32,
+        last_journal=9,
+        sealed_at_ms=1_700_000_000_000,
+        key_id="k",
+        signature="cd" * 64,
+    )
+
+
 class Wallet:
     """A wallet that has found what it is told to."""
 
     def __init__(self) -> None:
         self.findings: list[wallet_pb2.Finding] = []
         self.tokens: set[str] = set()
+        self.requests: list[wallet_pb2.AuditLedgerRequest] = []
+        self.head = head(2)
 
-    async def verify_ledger(
+    async def audit_ledger(
         self,
-        request: wallet_pb2.VerifyLedgerRequest,
+        request: wallet_pb2.AuditLedgerRequest,
         context: grpc.aio.ServicerContext[Any, Any],
-    ) -> wallet_pb2.VerifyLedgerResponse:
+    ) -> AsyncIterator[wallet_pb2.AuditLedgerResponse]:
         metadata = dict(context.invocation_metadata() or ())
         self.tokens.add(str(metadata["authorization"]))
-        return wallet_pb2.VerifyLedgerResponse(
-            findings=self.findings, journal_count=3, posting_count=8
+        self.requests.append(request)
+        progress = wallet_pb2.AuditProgress(step="chain", done=1, total=3)
+        yield wallet_pb2.AuditLedgerResponse(progress=progress)
+        for finding in self.findings:
+            yield wallet_pb2.AuditLedgerResponse(finding=finding)
+        frozen = ["player:ayse"] if request.freeze else []
+        summary = wallet_pb2.AuditSummary(
+            journal_count=3, posting_count=8, block_count=2, sealed_count=3, has_key=True
         )
+        summary.frozen.extend(frozen)
+        yield wallet_pb2.AuditLedgerResponse(summary=summary)
+
+    async def export_anchors(
+        self,
+        request: wallet_pb2.ExportAnchorsRequest,
+        context: grpc.aio.ServicerContext[Any, Any],
+    ) -> wallet_pb2.ExportAnchorsResponse:
+        return wallet_pb2.ExportAnchorsResponse(anchors=[self.head], public_key='{"kid": "k"}')
 
     async def get_account(
         self,
@@ -54,10 +82,15 @@ async def wallet() -> Wallet:
 async def address(wallet: Wallet) -> AsyncIterator[str]:
     server = grpc.aio.server()
     methods: dict[str, grpc.RpcMethodHandler[Any, Any]] = {
-        "VerifyLedger": grpc.unary_unary_rpc_method_handler(
-            wallet.verify_ledger,
-            wallet_pb2.VerifyLedgerRequest.FromString,
-            wallet_pb2.VerifyLedgerResponse.SerializeToString,
+        "AuditLedger": grpc.unary_stream_rpc_method_handler(
+            wallet.audit_ledger,
+            wallet_pb2.AuditLedgerRequest.FromString,
+            wallet_pb2.AuditLedgerResponse.SerializeToString,
+        ),
+        "ExportAnchors": grpc.unary_unary_rpc_method_handler(
+            wallet.export_anchors,
+            wallet_pb2.ExportAnchorsRequest.FromString,
+            wallet_pb2.ExportAnchorsResponse.SerializeToString,
         ),
         "GetAccount": grpc.unary_unary_rpc_method_handler(
             wallet.get_account,
@@ -108,9 +141,62 @@ async def test_scripts_get_json(wallet: Wallet, address: str, token_file: Path) 
     assert status == 1
     assert (document["journals"], document["postings"]) == (3, 8)
     assert document["house"]["house:rake"] == 1_234
+    assert (document["blocks"], document["sealed_journals"]) == (2, 3)
     assert document["findings"] == [
-        {"kind": "BALANCE_DIFFERS", "subject": "player:ayse", "expected": 70, "actual": 71}
+        {
+            "kind": "BALANCE_DIFFERS",
+            "subject": "player:ayse",
+            "expected": 70,
+            "actual": 71,
+            "table_id": "",
+        }
     ]
+
+
+async def test_heads_are_kept_in_a_file_and_brought_to_the_next_audit(
+    wallet: Wallet, address: str, token_file: Path, tmp_path: Path
+) -> None:
+    way = ("--wallet", address, "--token-file", str(token_file))
+    file = tmp_path / "anchors.json"
+    for number in (2, 2, 3):
+        wallet.head = head(number)
+        status, _, _ = await audit(*way, "--export-anchors", str(file))
+        assert status == 0
+    status, _, _ = await audit(*way, "--anchors", str(file))
+    assert status == 0
+    assert list(wallet.requests[-1].anchors) == [head(2), head(3)]
+
+
+async def test_a_head_in_doubt_is_not_exported(
+    wallet: Wallet, address: str, token_file: Path, tmp_path: Path
+) -> None:
+    wallet.findings.append(FINDING)
+    way = ("--wallet", address, "--token-file", str(token_file))
+    status, _, _ = await audit(*way, "--export-anchors", str(tmp_path / "anchors.json"))
+    assert status == 1
+    assert not (tmp_path / "anchors.json").exists()
+
+
+async def test_a_file_without_heads_is_status_2(
+    wallet: Wallet, address: str, token_file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "anchors.json").write_text("{}")
+    way = ("--wallet", address, "--token-file", str(token_file))
+    status, _, error = await audit(*way, "--anchors", str(tmp_path / "anchors.json"))
+    assert status == 2
+    assert "holds no exported heads" in error
+    assert wallet.requests == []
+
+
+async def test_accounts_are_frozen_only_when_that_is_asked(
+    wallet: Wallet, address: str, token_file: Path
+) -> None:
+    wallet.findings.append(FINDING)
+    way = ("--wallet", address, "--token-file", str(token_file))
+    await audit(*way)
+    _, output, _ = await audit(*way, "--freeze")
+    assert [request.freeze for request in wallet.requests] == [False, True]
+    assert "Frozen: player:ayse" in output
 
 
 async def test_an_address_wants_a_token(address: str) -> None:

@@ -1,0 +1,14 @@
+"""Options that many commands have."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from okey_runtime.dev_platform import DATA_DIR_VARIABLE
+
+DataDir = Annotated[
+    Path, typer.Option(envvar=DATA_DIR_VARIABLE, help="The data folder of a standalone platform.")
+]
+TokenFile = Annotated[Path | None, typer.Option(help="An operator's token, with an address.")]
+EngineAddress = Annotated[str | None, typer.Option("--engine", help="host:port of an engine.")]
+WalletAddress = Annotated[str | None, typer.Option("--wallet", help="host:port of a wallet.")]

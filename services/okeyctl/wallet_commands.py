@@ -1,0 +1,145 @@
+"""``okeyctl wallet`` and ``okeyctl statement``: an operator's work on accounts."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Annotated, Final, TypeVar
+from uuid import uuid4
+
+import typer
+from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
+from okey.money.account import player_account
+from okey_runtime.channel import open_channel
+from okey_runtime.dev_platform import DEFAULT_DATA_DIR
+from rich.console import Console
+
+from services.okeyctl import statement as statements
+from services.okeyctl.ending import refusals, refuse
+from services.okeyctl.options import DataDir, TokenFile, WalletAddress
+from services.okeyctl.reach import Reach, reach
+
+_TIMEOUT_S: Final = 30.0
+
+app = typer.Typer(help="Accounts: freeze, grant, take back, list.", no_args_is_help=True)
+
+Reason = Annotated[str, typer.Option(help="Why; kept for good, with your token's subject.")]
+Key = Annotated[str | None, typer.Option(help="The key of an earlier try whose end is not known.")]
+
+Stub = wallet_pb2_grpc.WalletServiceStub
+T = TypeVar("T")
+
+
+@app.command()
+def freeze(
+    player: str,
+    reason: Reason,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    wallet: WalletAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """Take nothing from a player's account any more; it still receives."""
+    request = wallet_pb2.FreezeAccountRequest(account=player_account(player), reason=reason)
+    with refusals():
+        way = reach("wallet", data_dir, wallet, token_file)
+        answer = _ask(way, lambda stub: stub.FreezeAccount(request, timeout=_TIMEOUT_S))
+    print(f"{request.account} {'is frozen' if answer.changed else 'was frozen already'}")
+
+
+@app.command()
+def unfreeze(
+    player: str,
+    reason: Reason,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    wallet: WalletAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """Lift the freeze of a player's account."""
+    request = wallet_pb2.UnfreezeAccountRequest(account=player_account(player), reason=reason)
+    with refusals():
+        way = reach("wallet", data_dir, wallet, token_file)
+        answer = _ask(way, lambda stub: stub.UnfreezeAccount(request, timeout=_TIMEOUT_S))
+    print(f"{request.account} {'is not frozen any more' if answer.changed else 'was not frozen'}")
+
+
+@app.command()
+def grant(
+    player: str,
+    chips: int,
+    reason: Reason,
+    key: Key = None,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    wallet: WalletAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """Give a player new chips (M3)."""
+    request = wallet_pb2.GrantChipsRequest(
+        idempotency_key=_key(key), player_id=player, amount=chips, reason=reason
+    )
+    with refusals():
+        way = reach("wallet", data_dir, wallet, token_file)
+        answer = _ask(way, lambda stub: stub.GrantChips(request, timeout=_TIMEOUT_S))
+    print(f"journal {answer.receipt.journal_id}: {chips:,} chips to {player}")
+
+
+@app.command()
+def reverse(
+    journal: int,
+    reason: Reason,
+    key: Key = None,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    wallet: WalletAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """Take a grant or a penalty back, with a new journal."""
+    request = wallet_pb2.ReverseJournalRequest(
+        idempotency_key=_key(key), journal_id=journal, reason=reason
+    )
+    with refusals():
+        way = reach("wallet", data_dir, wallet, token_file)
+        answer = _ask(way, lambda stub: stub.ReverseJournal(request, timeout=_TIMEOUT_S))
+    print(f"journal {answer.receipt.journal_id} takes journal {journal} back")
+
+
+def statement(
+    player: Annotated[str, typer.Option(help="Whose.")],
+    since: Annotated[datetime | None, typer.Option("--from", help="From when on, UTC.")] = None,
+    until: Annotated[datetime | None, typer.Option(help="Until when, UTC; now.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="One line a posting.")] = False,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    wallet: WalletAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """What went in and out of a player's account, with opening and closing balance."""
+    if as_json and as_csv:
+        refuse("--json and --csv exclude each other: name one")
+    with refusals():
+        way = reach("wallet", data_dir, wallet, token_file)
+        account = player_account(player)
+        found = asyncio.run(statements.fetch(way, account, _ms(since), _ms(until)))
+    if as_json:
+        print(statements.as_json(found))
+    elif as_csv:
+        print(statements.as_csv(found), end="")
+    else:
+        statements.show(found, Console())
+
+
+def _ms(moment: datetime | None) -> int:
+    return 0 if moment is None else int(moment.replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def _key(key: str | None) -> str:
+    """The request's key; a new one is shown, so that a try whose end is unknown can be repeated."""
+    if key is None:
+        key = f"okeyctl-{uuid4().hex}"
+        typer.echo(f"key {key}", err=True)
+    return key
+
+
+def _ask(way: Reach, call: Callable[[Stub], Awaitable[T]]) -> T:
+    async def ask() -> T:
+        async with open_channel(way.address, token=way.token) as channel:
+            return await call(Stub(channel))
+
+    return asyncio.run(ask())
