@@ -9,7 +9,7 @@ TYPED := libs services tools deploy tests
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run demo test test-core test-rest test-all format lint protos protos-check \
-	bench deploy-check clean
+	bench mutations deploy-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ protos-check: setup ## fail if the committed stubs are not what protos/ gives
 
 bench: setup ## measure the core, each figure beside a reference loop
 	$(BIN)/python -m tests.bench
+
+mutations: setup ## take each safeguard out of the ledger; a named test must go red
+	$(BIN)/python -m tests.mutations
 
 deploy-check: setup ## build and validate every kustomization, start each service from its manifest
 	$(BIN)/python -m pytest tests/deploy -q -m ""

@@ -34,7 +34,7 @@ from sqlalchemy import Connection
 from services.wallet import decline, schema
 from services.wallet.audit import FindingKind
 from services.wallet.books import House
-from services.wallet.command import SettleMatch, VoidHold
+from services.wallet.command import GrantChips, SettleMatch, VoidHold
 from services.wallet.receipt import Receipt
 from services.wallet.statement import PostingView, Span
 from services.wallet.wallet import Wallet
@@ -523,7 +523,10 @@ async def test_the_same_key_gets_the_same_answer(play: Play) -> None:
     settle = SettleMatch(match_id=play.match_id, outcome=CanakWin(0, FinishKind.CIFT_OKEY))
     settled = await play.ask(settle, "settle")
     assert await play.ask(settle, "settle") == settled
-    assert await play.purses("AB") == [WELCOME + 150, WELCOME - 100]
+    grant = GrantChips(player_id="B", amount=7, actor="op", reason="a test")
+    granted = await play.ask(grant, "grant")
+    assert await play.ask(grant, "grant") == granted
+    assert await play.purses("AB") == [WELCOME + 150, WELCOME - 93]
 
 
 async def test_a_decline_is_final_for_its_key(play: Play) -> None:

@@ -1,0 +1,133 @@
+"""The safeguards of the ledger: the edit that takes each out, and the test that misses it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One edit: ``before`` stands exactly once in ``path`` and becomes ``after``."""
+
+    name: str
+    path: str
+    before: str
+    after: str
+    test: str
+    """The test that must go red, as pytest names it."""
+
+
+_LEDGER = "tests/contract/test_wallet_ledger.py::"
+_RACES = "tests/contract/test_wallet_races.py::"
+_SEALS = "tests/contract/test_wallet_seals.py::"
+_BOOKS = "services/wallet/books.py"
+_STATES = "services/wallet/states.py"
+_POSTGRESQL = "services/wallet/migrations/seals/postgresql.sql"
+_SQLITE = "services/wallet/migrations/seals/sqlite.sql"
+
+MUTATIONS: Final = (
+    Mutation(
+        "without the row lock",
+        _BOOKS,
+        "            .order_by(accounts.c.account)\n            .with_for_update()\n",
+        "            .order_by(accounts.c.account)\n",
+        f"{_RACES}test_a_hundred_spend_the_same_chips",
+    ),
+    Mutation(
+        "without the sorted order",
+        _BOOKS,
+        "            .order_by(accounts.c.account)\n",
+        "",
+        f"{_RACES}test_accounts_are_locked_by_name_whatever_the_plan",
+    ),
+    Mutation(
+        "a match moves whatever its state",
+        _STATES,
+        "        .where(matches.c.match_id == match_id, matches.c.state == before)\n",
+        "        .where(matches.c.match_id == match_id)\n",
+        f"{_RACES}test_refunds_race_payouts",
+    ),
+    Mutation(
+        "a hold is given back whatever its state",
+        _STATES,
+        "        .where(holds.c.hold_id == hold_id, holds.c.state == HoldState.HELD)\n",
+        "        .where(holds.c.hold_id == hold_id)\n",
+        f"{_LEDGER}test_giving_a_stake_back_racing_the_start_lets_one_through",
+    ),
+    Mutation(
+        "a hold pays whatever its state",
+        _STATES,
+        "            holds.c.stake == stake,\n            holds.c.state == HoldState.HELD,\n",
+        "            holds.c.stake == stake,\n",
+        f"{_LEDGER}test_a_match_starts_with_all_or_nobody",
+    ),
+    Mutation(
+        "a seat is given up twice",
+        "services/wallet/running.py",
+        "    if owner is None:\n",
+        "    owner = owner or running.money.seats[asked.seat].payer\n    if owner is None:\n",
+        f"{_LEDGER}test_giving_up_costs_half_the_stake",
+    ),
+    Mutation(
+        "without the hash check",
+        "services/wallet/receipt.py",
+        "    if row.request_hash != fingerprint(command):\n",
+        "    if False:\n",
+        f"{_LEDGER}test_a_key_with_other_content_is_refused",
+    ),
+    Mutation(
+        "without the key",
+        "services/wallet/wallet.py",
+        "            if known is not None:\n                return known\n            receipt",
+        "            receipt",
+        f"{_LEDGER}test_the_same_key_gets_the_same_answer",
+    ),
+    Mutation(
+        "declines are forgotten",
+        "services/wallet/wallet.py",
+        "            return await self._decline(key, command, decline)\n",
+        "            return decline\n",
+        f"{_LEDGER}test_a_decline_is_final_for_its_key",
+    ),
+    Mutation(
+        "without the table's lock",
+        _STATES,
+        "tables.c.table_id == table_id).with_for_update()\n",
+        "tables.c.table_id == table_id)\n",
+        f"{_LEDGER}test_a_table_closing_while_someone_joins",
+    ),
+    Mutation(
+        "PostgreSQL takes any sum",
+        _POSTGRESQL,
+        " AND sum(leg.amount) = 0\n",
+        "\n",
+        f"{_SEALS}test_a_journal_that_does_not_add_up_is_refused",
+    ),
+    Mutation(
+        "SQLite takes any sum",
+        _SQLITE,
+        "            AND sum(value) = 0\n",
+        "",
+        f"{_SEALS}test_a_journal_that_does_not_add_up_is_refused",
+    ),
+    Mutation(
+        "PostgreSQL lets balances be edited",
+        _POSTGRESQL,
+        "        OR (NEW.version = OLD.version + 1 AND EXISTS (\n",
+        "        OR (NEW.version >= 0 OR EXISTS (\n",
+        f"{_SEALS}test_what_is_booked_stays",
+    ),
+    Mutation(
+        "SQLite lets OR REPLACE through",
+        _SQLITE,
+        "WHEN EXISTS (SELECT 1 FROM requests WHERE idempotency_key = NEW.idempotency_key)\n",
+        "WHEN 0\n",
+        f"{_SEALS}test_sqlites_own_ways_are_closed",
+    ),
+    Mutation(
+        "the wallet's role may write postings",
+        "services/wallet/privileges.py",
+        '    "postings": "SELECT",\n',
+        '    "postings": "SELECT, INSERT, UPDATE",\n',
+        f"{_SEALS}test_the_wallets_role_reads_and_adds",
+    ),
+)
