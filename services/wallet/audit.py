@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from okey.money.account import Account, escrow_account, kasa_account, pot_account
-from sqlalchemy import Connection, Subquery, func, or_, select
+from sqlalchemy import Connection, Subquery, func, literal, or_, select
 
 from services.wallet.finding import Finding, FindingKind, Tell, tell_nobody
 from services.wallet.schema import accounts, holds, journals, match_seats, matches, postings, tables
@@ -61,18 +61,23 @@ def _whole_ledger(connection: Connection) -> Iterator[Finding]:
 
 
 def _unbalanced_journals(connection: Connection) -> Iterator[Finding]:
-    total, legs = func.coalesce(func.sum(postings.c.amount), 0), func.count(postings.c.account)
-    rows = connection.execute(
-        select(journals.c.journal_id, journals.c.table_id, total.label("total"))
-        .join_from(journals, postings, postings.c.journal_id == journals.c.journal_id, isouter=True)
-        .group_by(journals.c.journal_id)
+    # Two passes in the order of the primary keys: a join of the two tables takes thrice as long.
+    total, legs = func.sum(postings.c.amount), func.count()
+    odd = (
+        select(postings.c.journal_id, total.label("total"))
+        .group_by(postings.c.journal_id)
         .having((total != 0) | (legs < 2))
-        .order_by(journals.c.journal_id)
+        .subquery()
     )
-    for row in rows:
-        subject = f"journal:{row.journal_id}"
+    has_any = select(postings.c.account).where(postings.c.journal_id == journals.c.journal_id)
+    table_of = select(journals.c.table_id).where(journals.c.journal_id == odd.c.journal_id)
+    empty = select(journals.c.journal_id, literal(0), journals.c.table_id).where(~has_any.exists())
+    sums = select(odd.c.journal_id, odd.c.total, table_of.scalar_subquery())
+    rows = sorted((*connection.execute(sums), *connection.execute(empty)), key=lambda row: row[0])
+    for journal_id, found, table_id in rows:
+        subject = f"journal:{journal_id}"
         kind = FindingKind.UNBALANCED_JOURNAL
-        yield Finding(kind, subject, 0, int(row.total), row.table_id or "")
+        yield Finding(kind, subject, 0, int(found), table_id or "")
 
 
 def _accounts(connection: Connection) -> Iterator[Finding]:

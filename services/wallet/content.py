@@ -2,10 +2,11 @@
 
 A line a journal and a line a posting, their columns in a fixed order. Numbers are written as they
 are, texts with their length before them, so that no two contents have the same text. PostgreSQL
-puts a block's lines together itself, so that a block is one row on its way here; SQLite, which is
-in this process, gives the lines.
+puts a block's lines together and hashes them itself, so that a block is one short row on its way
+here; SQLite, which is in this process, gives the lines.
 """
 
+import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,7 +19,6 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    case,
     cast,
     func,
     literal,
@@ -60,17 +60,14 @@ class Content:
     digest: str
 
 
-NOTHING: Final = Content(0, 0, content_digest("", ""))
-
-
 def content_between(connection: Connection, first: int, last: int) -> Content:
     """The content of the journals first to last, ends included."""
     within = literal(0).label("block_no")
-    texts = {
-        table: _texts(connection, table, within, table.c.journal_id.between(first, last))
+    hashed = {
+        table: _hashed(connection, table, within, table.c.journal_id.between(first, last))
         for table in (journals, postings)
     }
-    return _content(texts[journals].get(0), texts[postings].get(0))
+    return _content(hashed[journals].get(0), hashed[postings].get(0))
 
 
 def contents_of(
@@ -81,7 +78,7 @@ def contents_of(
     The blocks' ranges do not overlap.
     """
     numbers = [block.block_no for block in blocks]
-    texts = {}
+    hashed = {}
     for table in (journals, postings):
         in_block = table.c.journal_id.between(
             chain_blocks.c.first_journal, chain_blocks.c.last_journal
@@ -90,40 +87,42 @@ def contents_of(
         wanted &= chain_blocks.c.block_no.in_(numbers)
         if without:
             wanted &= table.c.journal_id.not_in(sorted(without))
-        texts[table] = _texts(connection, table, chain_blocks.c.block_no, wanted)
+        hashed[table] = _hashed(connection, table, chain_blocks.c.block_no, wanted)
     return {
-        number: _content(texts[journals].get(number), texts[postings].get(number))
+        number: _content(hashed[journals].get(number), hashed[postings].get(number))
         for number in numbers
     }
 
 
-_Text = tuple[int, str]
+_Hashed = tuple[int, str]
+_NOTHING: Final[_Hashed] = (0, hashlib.sha256().hexdigest())
 
 
-def _content(of_journals: _Text | None, of_postings: _Text | None) -> Content:
-    journal_count, journal_text = of_journals or (0, "")
-    posting_count, posting_text = of_postings or (0, "")
-    return Content(journal_count, posting_count, content_digest(journal_text, posting_text))
+def _content(of_journals: _Hashed | None, of_postings: _Hashed | None) -> Content:
+    journal_count, journal_digest = of_journals or _NOTHING
+    posting_count, posting_digest = of_postings or _NOTHING
+    return Content(journal_count, posting_count, content_digest(journal_digest, posting_digest))
 
 
-def _texts(
+def _hashed(
     connection: Connection,
     table: Table,
     block_no: ColumnElement[int],
     wanted: ColumnElement[bool],
-) -> dict[int, _Text]:
-    """By block, how many rows it has, and their lines."""
+) -> dict[int, _Hashed]:
+    """By block, how many rows it has, and the SHA-256 of their lines as hex."""
     columns = _JOURNAL if table is journals else _POSTING
     order = (columns[0],) if table is journals else columns[:2]
     line = _line(columns)
     if connection.dialect.name == "postgresql":
         together = func.aggregate_strings(line, "\n").aggregate_order_by(*order)
-        grouped = select(block_no, func.count(), together).where(wanted).group_by(block_no)
-        return {number: (count, text) for number, count, text in connection.execute(grouped)}
+        digest = func.encode(func.sha256(func.convert_to(together, "UTF8")), "hex")
+        grouped = select(block_no, func.count(), digest).where(wanted).group_by(block_no)
+        return {number: (count, hashed) for number, count, hashed in connection.execute(grouped)}
     each = select(block_no, line).where(wanted).order_by(block_no, *order)
     rows = connection.execute(each).all()
     return {
-        number: (len(lines), "\n".join(lines))
+        number: (len(lines), hashlib.sha256("\n".join(lines).encode()).hexdigest())
         for number, lines in (
             (number, [text for _, text in group])
             for number, group in groupby(rows, key=lambda row: row[0])
@@ -140,8 +139,7 @@ def _line(columns: Iterable[Column[object]]) -> ColumnElement[str]:
 
 
 def _field(column: Column[object]) -> ColumnElement[str]:
-    written = cast(column, Text)
-    if not isinstance(column.type, String):
-        return func.coalesce(written, "")
-    sized = cast(func.length(column), Text).concat(":").concat(written)
-    return case((column.is_(None), ""), else_=sized)
+    written: ColumnElement[str] = cast(column, Text)
+    if isinstance(column.type, String):
+        written = cast(func.length(column), Text).concat(":").concat(written)
+    return func.coalesce(written, "") if column.nullable else written
