@@ -96,7 +96,11 @@ def _special(name: str, data_dir: Path, ports: Mapping[str, Ports]) -> dict[str,
     match name:
         case "engine":
             return database | called
-        case "wallet" | "rating":
+        case "wallet":
+            # Beside the database, not in it: whoever can write there cannot sign.
+            key = {"OKEY_CHAIN_KEY_FILE": str(data_dir / "chain-signing-key.json")}
+            return database | key | {"OKEY_ENGINE_ADDRESS": ports["engine"].address}
+        case "rating":
             return database
         case "lobby":
             return called | {"OKEY_REDIS_URL": f"redis://{ports[VALKEY].address}/0"}

@@ -72,6 +72,15 @@ def test_a_data_folder_may_have_any_name(tmp_path: Path) -> None:
     assert parse_url(url).database == str(folder / "wallet.db")
 
 
+def test_the_wallet_seals_and_compares_with_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wallet = settings_of(plans(tmp_path)["wallet"], monkeypatch)
+    assert isinstance(wallet, WalletSettings)
+    assert wallet.chain_key_file == tmp_path / "chain-signing-key.json"
+    assert wallet.engine_address == PORTS["engine"].address
+
+
 def test_callers_know_whom_they_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned = plans(tmp_path)
     engine = settings_of(planned["engine"], monkeypatch)

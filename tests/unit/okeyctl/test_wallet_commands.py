@@ -1,0 +1,132 @@
+"""``okeyctl wallet`` and ``okeyctl statement``, on a real wallet."""
+
+import asyncio
+import csv
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from okey_runtime.clock import VirtualClock
+from okey_runtime.config import Environment
+from okey_runtime.identity import Role
+from okey_runtime.keys import create_signing_key
+from okey_runtime.server import ServiceServer
+from pydantic import SecretStr
+from typer.testing import CliRunner
+
+from services.okeyctl.main import app
+from services.wallet.app import WalletApp, WalletSettings
+from tests.fixtures.issuer import Issuer
+
+# The wallet's clock stands at 2023-11-14T22:13:20, and a statement ends before its last moment.
+STATEMENT = ("statement", "--player", "ada", "--until", "2023-11-15")
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator of a wallet that opens accounts with 1,000 chips."""
+
+    way: tuple[str, ...]
+
+    async def run(self, *command: str) -> tuple[int, str, str]:
+        """Status, output and errors of a command."""
+        arguments = [*command, *self.way]
+        result = await asyncio.to_thread(CliRunner().invoke, app, arguments)
+        return result.exit_code, result.stdout, result.stderr
+
+
+def document_in(output: str) -> dict[str, Any]:
+    """The JSON at the end; the wallet in this process logs before it."""
+    found: dict[str, Any] = json.loads(output[output.index("{\n") :])
+    return found
+
+
+@pytest.fixture
+async def operator(tmp_path: Path) -> AsyncIterator[Operator]:
+    clock = VirtualClock()
+    issuer = Issuer(tmp_path, clock)
+    create_signing_key(tmp_path / "chain.json", "chain")
+    settings = WalletSettings(
+        environment=Environment.TEST,
+        database_url=SecretStr(f"sqlite:///{tmp_path / 'wallet.db'}"),
+        jwks_file=issuer.jwks_file,
+        stop_grace_ms=0,
+        welcome_chips=1_000,
+        chain_key_file=tmp_path / "chain.json",
+    )
+    token = issuer.service_token_file(tmp_path, Role.OPERATOR)
+    async with ServiceServer(WalletApp(settings), clock) as server:
+        yield Operator(("--wallet", server.address, "--token-file", str(token)))
+
+
+async def test_a_statement_opens_with_the_welcome_grant(operator: Operator) -> None:
+    """M3: a player's first journal, then an operator's grant and its reversal, to the last chip."""
+    status, output, key = await operator.run("wallet", "grant", "ada", "70", "--reason", "a gift")
+    assert (status, output) == (0, "journal 2: 70 chips to ada\n")
+    again = ("wallet", "grant", "ada", "70", "--reason", "a gift", "--key", key.split()[1])
+    assert (await operator.run(*again))[1] == output
+    await operator.run("wallet", "reverse", "2", "--reason", "a mistake")
+    status, text, _ = await operator.run(*STATEMENT, "--json")
+    statement = document_in(text)
+    assert (statement["opening_balance"], statement["closing_balance"]) == (0, 1_000)
+    assert [(line["kind"], line["amount"]) for line in statement["postings"]] == [
+        ("WELCOME", 1_000),
+        ("GRANT", 70),
+        ("REVERSAL", -70),
+    ]
+    assert statement["postings"][2]["reason"] == "a mistake"
+
+
+async def test_a_statement_of_a_span_opens_with_what_was_before(operator: Operator) -> None:
+    """M3: as CSV and as a table."""
+    await operator.run("wallet", "grant", "ada", "70", "--reason", "a gift")
+    later = ("statement", "--player", "ada", "--from", "2023-11-15")
+    status, text, _ = await operator.run(*later, "--csv")
+    lines = list(csv.DictReader(text.splitlines()))
+    assert [(line["kind"], line["balance"]) for line in lines] == [
+        ("OPENING", "1070"),
+        ("CLOSING", "1070"),
+    ]
+    status, text, _ = await operator.run(*STATEMENT)
+    assert status == 0
+    assert "1,070" in text
+    assert "+70" in text
+    assert (await operator.run(*later, "--csv", "--json"))[0] == 2
+
+
+async def test_a_frozen_account_can_be_given_to_but_not_taken_from(operator: Operator) -> None:
+    """M3: until the freeze is lifted."""
+    await operator.run("wallet", "grant", "ada", "70", "--reason", "a gift")
+    freeze = ("wallet", "freeze", "ada", "--reason", "in doubt")
+    assert (await operator.run(*freeze))[1] == "player:ada is frozen\n"
+    assert (await operator.run(*freeze))[1] == "player:ada was frozen already\n"
+    reverse = ("wallet", "reverse", "2", "--reason", "a mistake")
+    status, _, error = await operator.run(*reverse)
+    assert status == 2
+    assert "frozen" in error
+    assert (await operator.run("wallet", "grant", "ada", "5", "--reason", "x"))[0] == 0
+    unfreeze = ("wallet", "unfreeze", "ada", "--reason", "all is well")
+    assert (await operator.run(*unfreeze))[1] == "player:ada is not frozen any more\n"
+    assert (await operator.run(*reverse))[0] == 0
+    assert (await operator.run("wallet", "freeze", "nobody", "--reason", "x"))[0] == 2
+
+
+async def test_an_exported_head_is_held_against_the_chain(
+    operator: Operator, tmp_path: Path
+) -> None:
+    """M5: through the command, the wallet and its key."""
+    await operator.run("wallet", "grant", "ada", "70", "--reason", "a gift")
+    file = tmp_path / "anchors.json"
+    assert (await operator.run("audit", "--export-anchors", str(file)))[0] == 0
+    status, text, _ = await operator.run("audit", "--anchors", str(file), "--json")
+    audited = document_in(text)
+    assert (status, audited["findings"], audited["sealed_journals"]) == (0, [], 2)
+    document = json.loads(file.read_text())
+    document["anchors"][0]["block_no"] = "9"
+    file.write_text(json.dumps(document))
+    status, text, _ = await operator.run("audit", "--anchors", str(file), "--json")
+    assert status == 1
+    assert [finding["kind"] for finding in document_in(text)["findings"]] == ["ANCHOR_FORGED"]
