@@ -9,7 +9,7 @@ TYPED := libs services tools deploy tests
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run demo test test-core test-rest test-all format lint protos protos-check \
-	bench mutations deploy-check clean
+	bench mutations soak deploy-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,12 @@ bench: setup ## measure the core, each figure beside a reference loop
 
 mutations: setup ## take each safeguard out of the ledger; a named test must go red
 	$(BIN)/python -m tests.mutations
+
+soak: setup ## 2,000 times kill -9 of engine, wallet and PostgreSQL while money moves (stops by itself)
+	$(BIN)/python -m tests.chaos.money.soak --kills $(SOAK_KILLS) --minutes $(SOAK_MINUTES) --seed $(SOAK_SEED)
+SOAK_KILLS := 2000
+SOAK_MINUTES := 180
+SOAK_SEED := 1
 
 deploy-check: setup ## build and validate every kustomization, start each service from its manifest
 	$(BIN)/python -m pytest tests/deploy -q -m ""

@@ -46,7 +46,7 @@ class Everybody:
 
 
 class WalletDoor:
-    """Answers UNAVAILABLE while the wallet is down.
+    """Answers UNAVAILABLE while the wallet is down, and nothing while ``is_open`` is not set.
 
     ``acknowledged`` are the journals that callers were told of, by key; 0 for none. ``cancelled``
     is set once a handler is cut off by its caller's deadline.
@@ -62,6 +62,7 @@ class WalletDoor:
         self._clock = clock
         self._wallet: Wallet | None = None
         self._stack = AsyncExitStack()
+        self.is_open.set()
 
     async def start(self) -> grpc.aio.Channel:
         """Serve on a free loopback port; a channel to it."""
@@ -92,14 +93,14 @@ class WalletDoor:
 
     def _boot(self) -> None:
         self._wallet = Wallet(self.database, HOUSE, self._clock)
-        self.is_open.set()
 
     def _handler(self, name: str) -> Any:
         response = getattr(wallet_pb2, f"{name}Response")
 
         async def call(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
+            await self.is_open.wait()
             wallet = self._wallet
-            if wallet is None or not self.is_open.is_set():
+            if wallet is None:
                 await context.abort(grpc.StatusCode.UNAVAILABLE, "the wallet is down")
             command = COMMANDS[name](request)
             try:

@@ -1,6 +1,7 @@
 """The outbox: each sink is told in order, until its answer is definite, whatever crashes."""
 
 import asyncio
+from itertools import islice
 from pathlib import Path
 
 import grpc
@@ -15,8 +16,11 @@ from okey.table import events as e
 from okey.table.errors import TableIsClosed
 from okey.table.reasons import Departure, OutcomeKind
 from okey.table.state import Phase, SeatStatus
+from okey.table.view import SPECTATOR, view
 from okey_runtime.validation import check_message
+from prometheus_client import REGISTRY
 
+from services.engine.backoff import FIRST_WAIT_S, LAST_WAIT_S, waits_s
 from services.engine.rating_sink import RatingSink
 from services.engine.record import Row
 from services.engine.wallet_sink import WalletSink
@@ -43,6 +47,92 @@ async def test_the_wallet_is_told_in_order_and_its_answers_move_the_table(tmp_pa
         assert first.match_id == start.match_id == f"{actor.table_id}-1"
         assert [seat.hold_id for seat in start.seats] == [first.hold_id, second.hold_id]
         assert len({key_of(call) for call in script.calls}) == 3
+
+
+async def test_a_start_that_waits_for_the_wallet_can_be_seen(tmp_path: Path) -> None:
+    """M2, W2: the deal waits where everybody sees it, and follows the answer."""
+    async with world_in(tmp_path) as world:
+        actor = await world.open()
+        await actor.submit(c.TakeSeat("bert"), world.request("bert"))
+        await until(actor, lambda state: state.phase is Phase.COUNTDOWN)
+        world.wallet.script.always = AWAY
+        await world.ring(actor, c.TimerKind.COUNTDOWN)
+        await world.wallet.script.until(lambda script: script.names.count("StartMatch") >= 2)
+        assert actor.table.phase is Phase.STARTING
+        assert view(actor.table, SPECTATOR).phase is Phase.STARTING
+        world.wallet.script.always = None
+        await until(actor, lambda state: state.phase is Phase.PLAYING)
+
+
+async def test_a_settlement_that_waits_for_the_wallet_can_be_seen(tmp_path: Path) -> None:
+    """Ç8: what comes after the match waits where everybody sees it."""
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        world.wallet.script.always = AWAY
+        for quitter in ("anna", "bert"):
+            await actor.submit(c.Forfeit(quitter), world.request(quitter))
+        assert actor.table.phase is Phase.SETTLING
+        world.wallet.script.always = None
+        await until(actor, lambda state: state.phase is Phase.CLOSED)
+
+
+async def test_how_long_the_oldest_row_has_waited_is_a_metric_of_each_sink(
+    tmp_path: Path,
+) -> None:
+    """M5: a relay that stands still is seen, over a restart of the engine too."""
+    async with world_in(tmp_path) as world:
+        assert waiting_s("wallet") == 0
+        world.wallet.script.always = AWAY
+        actor = await world.open()
+        await world.wallet.script.until(lambda script: len(script.calls) >= 1)
+        world.clock.advance_ms(40_000)
+        assert waiting_s("wallet") == 40
+        assert waiting_s("rating") == 0
+        await world.crash()
+        world.clock.advance_ms(5_000)
+        await world.boot()
+        assert waiting_s("wallet") == 45
+        world.wallet.script.always = None
+        again = await world.tables.get(actor.table_id)
+        await until(again, lambda state: state.seats[0].status is SeatStatus.PAID)
+        await until_told(world, actor.table_id)
+        assert waiting_s("wallet") == 0
+
+
+async def test_a_table_that_is_let_go_waits_no_more(tmp_path: Path) -> None:
+    async with world_in(tmp_path) as world:
+        world.wallet.script.always = AWAY
+        await world.open()
+        await world.wallet.script.until(lambda script: len(script.calls) >= 1)
+        world.clock.advance_ms(1_000)
+        assert waiting_s("wallet") == 1
+        await world.crash()
+        assert waiting_s("wallet") == 0
+
+
+def test_waits_grow_to_the_cap_and_no_two_tables_wait_alike() -> None:
+    """Each wait is between a half and the whole of its step."""
+    steps_s = [min(FIRST_WAIT_S * 2**number, LAST_WAIT_S) for number in range(40)]
+    found = list(islice(waits_s(), 40))
+    for step_s, wait_s in zip(steps_s, found, strict=True):
+        assert step_s / 2 <= wait_s <= step_s
+    assert max(found) <= LAST_WAIT_S
+    assert len(set(found[10:])) > 1
+
+
+async def until_told(world: World, table_id: str) -> None:
+    """Return once the wallet's cursor of the table has moved and the relay has noticed."""
+    async with asyncio.timeout(10):
+        while "wallet" not in await world.journal.cursors(table_id) or waiting_s("wallet"):
+            pass
+
+
+def waiting_s(sink: str) -> float:
+    """What a scrape reads."""
+    labels = {"sink": sink}
+    found = REGISTRY.get_sample_value("okey_engine_relay_oldest_waiting_seconds", labels)
+    assert found is not None
+    return found
 
 
 async def test_an_uncertain_call_is_repeated_with_the_same_key(tmp_path: Path) -> None:

@@ -1,0 +1,47 @@
+"""Kills processes of a stand while money moves, a given number of times."""
+
+import asyncio
+from typing import Final
+
+from tests.chaos.money.checks import require_all_told, require_exactly_once
+from tests.chaos.money.load import Load
+from tests.chaos.money.stand import Stand
+
+TABLES_AT_ONCE: Final = 4
+_LONGEST_LIFE_S: Final = 1.5
+_POSTGRES_SHARE: Final = 0.05
+_DRAIN_TIMEOUT_S: Final = 120.0
+
+
+async def kill_and_check(stand: Stand, load: Load, kills: int) -> int:
+    """Kill until so many processes have died, let every table end, check; the journals so far.
+
+    Raises:
+        AssertionError: a chip, an answer or a match is not as it must be.
+        TimeoutError: the tables do not come to their end though everything runs.
+    """
+    last = stand.kills + kills
+    playing = asyncio.create_task(load.play(TABLES_AT_ONCE))
+    try:
+        await _kill_until(stand, last, playing)
+        await stand.spare()
+        load.finish()
+        async with asyncio.timeout(_DRAIN_TIMEOUT_S):
+            await playing
+            await require_all_told(stand)
+    finally:
+        playing.cancel()
+        await asyncio.gather(playing, return_exceptions=True)
+    return await require_exactly_once(stand, load)
+
+
+async def _kill_until(stand: Stand, last: int, playing: "asyncio.Task[None]") -> None:
+    while stand.kills < last:
+        if playing.done():
+            playing.result()
+        await stand.ready()
+        await asyncio.sleep(stand.chance.uniform(0.0, _LONGEST_LIFE_S))
+        if stand.chance.random() < _POSTGRES_SHARE:
+            await stand.kill_postgres()
+        else:
+            stand.services[stand.chance.choice(("engine", "wallet"))].kill()

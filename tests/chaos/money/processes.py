@@ -1,0 +1,96 @@
+"""A service as a process that is started again whenever it dies, and counts how often it was."""
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import grpc
+from grpc_health.v1 import health_pb2
+from okey_runtime.channel import open_channel
+from okey_runtime.readiness import READINESS
+
+_ROOT: Final = Path(__file__).parents[3]
+_LOOK_EVERY_S: Final = 0.05
+_CHECK: Final = "/grpc.health.v1.Health/Check"
+
+
+class Service:
+    """``python -m services.<name>`` on a fixed port; ``failpoint`` names each life's own end."""
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        environment: Mapping[str, str],
+        failpoint: Callable[[], str],
+        log: Path,
+    ) -> None:
+        self.name: Final = name
+        self.address: Final = address
+        self.kills = 0
+        self._environment = environment
+        self._failpoint = failpoint
+        self._log = log
+        self._process: Process | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._is_stopping = False
+
+    async def start(self) -> None:
+        """Start it and keep it running."""
+        self._keeper = asyncio.create_task(self._keep())
+        await self.ready()
+
+    async def stop(self) -> None:
+        """End it for good."""
+        self._is_stopping = True
+        self.kill()
+        if self._keeper is not None:
+            await self._keeper
+
+    def kill(self) -> None:
+        """End the present life, if there is one, as ``kill -9`` does."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+
+    async def ready(self) -> None:
+        """Return once it takes work. Raises what has ended the keeping of it."""
+        async with open_channel(self.address) as channel:
+            check = channel.unary_unary(
+                _CHECK,
+                request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
+                response_deserializer=health_pb2.HealthCheckResponse.FromString,
+            )
+            request = health_pb2.HealthCheckRequest(service=READINESS)
+            while True:
+                if self._keeper is not None and self._keeper.done():
+                    self._keeper.result()
+                try:
+                    answer = await check(request, timeout=1.0)
+                except grpc.aio.AioRpcError:
+                    await asyncio.sleep(_LOOK_EVERY_S)
+                    continue
+                if answer.status == health_pb2.HealthCheckResponse.SERVING:
+                    return
+
+    async def _keep(self) -> None:
+        while not self._is_stopping:
+            with self._log.open("ab") as log:
+                self._process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-m", f"services.{self.name}"),
+                    cwd=_ROOT,
+                    env={**os.environ, **self._environment, "OKEY_FAILPOINT": self._failpoint()},
+                    stdin=DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                )
+            status = await self._process.wait()
+            if status == -signal.SIGKILL:
+                self.kills += 1
+            else:
+                # It could not start, because its database was away; it tries again.
+                await asyncio.sleep(_LOOK_EVERY_S)

@@ -1,0 +1,160 @@
+"""Engine and wallet as processes on a real PostgreSQL, everything on loopback, to be killed."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import grpc
+from okey_runtime.channel import open_channel
+from okey_runtime.config import DEFAULT_AUDIENCE, DEV_ISSUER, Environment, ServiceSettings
+from okey_runtime.failpoints import POINTS
+from okey_runtime.identity import Role
+from okey_runtime.server import ServiceServer
+from okey_runtime.service_token import fixed_token
+
+from services.rating.app import RatingApp
+from services.standalone.ports import free_ports
+from tests.chaos.money.processes import Service
+from tests.fixtures.issuer import Issuer
+from tests.fixtures.postgres import PostgresServer
+
+WELCOME: Final = 10_000
+CLOCK_FACTOR: Final = 30
+_DAY_MS: Final = 86_400_000
+_LATEST_PASS: Final = 12
+
+
+class Stand:
+    """What is killed, and how to reach it. ``random`` decides which failpoint ends which life."""
+
+    def __init__(self, folder: Path, server: PostgresServer, chance: random.Random) -> None:
+        self.folder = folder
+        self.server = server
+        self.chance = chance
+        self.engine_url = server.create_database()
+        self.wallet_url = server.create_database()
+        self.postgres_kills = 0
+        self._is_sparing = False
+        self._issuer = Issuer(folder)
+        self._stack = AsyncExitStack()
+        ports = free_ports(("engine", "wallet"))
+        self._addresses = {name: own.address for name, own in ports.items()}
+        self.services: dict[str, Service] = {}
+
+    @property
+    def kills(self) -> int:
+        """How many processes were killed so far."""
+        return self.postgres_kills + sum(each.kills for each in self.services.values())
+
+    def told(self) -> str:
+        """How often each was killed, in words."""
+        by_name = {name: service.kills for name, service in sorted(self.services.items())}
+        by_name["postgresql"] = self.postgres_kills
+        return ", ".join(f"{name} {kills}" for name, kills in by_name.items())
+
+    async def start(self) -> None:
+        rating = await self._stack.enter_async_context(ServiceServer(RatingApp(self._rating())))
+        own = {
+            "wallet": {"OKEY_WELCOME_CHIPS": str(WELCOME), "OKEY_DATABASE_URL": self.wallet_url},
+            "engine": {
+                "OKEY_DATABASE_URL": self.engine_url,
+                "OKEY_WALLET_ADDRESS": self._addresses["wallet"],
+                "OKEY_RATING_ADDRESS": rating.address,
+                # Nobody is there, so house seats make neutral moves (U10).
+                "OKEY_BOTS_ADDRESS": "127.0.0.1:1",
+                "OKEY_CLOCK_FACTOR": str(CLOCK_FACTOR),
+                "OKEY_HOLD_WAIT_MS": "0",
+                "OKEY_SERVICE_TOKEN_FILE": str(self._token_file(Role.ENGINE)),
+            },
+        }
+        for name, special in own.items():
+            self.services[name] = Service(
+                name,
+                self._addresses[name],
+                self._common(name) | special,
+                partial(self._failpoint, name),
+                self.folder / f"{name}.log",
+            )
+        await asyncio.gather(*(service.start() for service in self.services.values()))
+
+    async def stop(self) -> None:
+        await asyncio.gather(*(service.stop() for service in self.services.values()))
+        await self._stack.aclose()
+
+    async def kill_postgres(self) -> None:
+        """Kill every process of the server, and start it again."""
+        await asyncio.to_thread(self.server.kill)
+        self.postgres_kills += 1
+        await asyncio.to_thread(self.server.start)
+
+    async def spare(self) -> None:
+        """Start whatever has a failpoint ahead once more, without one, and kill nothing more."""
+        self._is_sparing = True
+        for service in self.services.values():
+            service.kill()
+        await asyncio.sleep(0)
+        await self.ready()
+        self._is_sparing = False
+
+    async def ready(self) -> None:
+        """Return once both services take work."""
+        await asyncio.gather(*(service.ready() for service in self.services.values()))
+
+    async def channel(self, subject: str, role: Role) -> grpc.aio.Channel:
+        """A channel to the engine, for as long as the stand stands."""
+        token = fixed_token(self._issuer.token(subject, [role], ttl_ms=_DAY_MS))
+        channel = open_channel(self._addresses["engine"], token=token)
+        return await self._stack.enter_async_context(channel)
+
+    def _failpoint(self, name: str) -> str:
+        """In most lives, the place where this one ends."""
+        if self._is_sparing:
+            return ""
+        points = sorted(point for point in POINTS if point.startswith(name))
+        point = self.chance.choice(points)
+        passes = self.chance.randint(1, _LATEST_PASS)
+        return f"{point}@{passes}" if self.chance.random() < 0.8 else ""
+
+    def _common(self, name: str) -> dict[str, str]:
+        host, port = self._addresses[name].split(":")
+        return {
+            "OKEY_ENVIRONMENT": Environment.TEST.value,
+            "OKEY_LISTEN_HOST": host,
+            "OKEY_LISTEN_PORT": port,
+            "OKEY_JWKS_FILE": str(self._issuer.jwks_file),
+            "OKEY_TOKEN_ISSUER": DEV_ISSUER,
+            "OKEY_TOKEN_AUDIENCE": DEFAULT_AUDIENCE,
+            "OKEY_LOG_LEVEL": "WARNING",
+        }
+
+    def _token_file(self, role: Role) -> Path:
+        path = self.folder / f"{role}.token"
+        path.write_text(self._issuer.token(f"{role}-service", [role], ttl_ms=_DAY_MS))
+        return path
+
+    def _rating(self) -> ServiceSettings:
+        return ServiceSettings.model_validate(
+            {
+                "environment": Environment.TEST,
+                "jwks_file": self._issuer.jwks_file,
+                "database_url": f"sqlite:///{self.folder / 'rating.db'}",
+                "stop_grace_ms": 0,
+            }
+        )
+
+
+@asynccontextmanager
+async def standing(
+    folder: Path, server: PostgresServer, chance: random.Random
+) -> AsyncIterator[Stand]:
+    """A stand that runs until the block ends."""
+    stand = Stand(folder, server, chance)
+    try:
+        await stand.start()
+        yield stand
+    finally:
+        await stand.stop()

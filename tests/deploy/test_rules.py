@@ -1,0 +1,67 @@
+"""The alert rules that Prometheus loads: well formed, about metrics that exist, with a runbook."""
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prometheus_client import REGISTRY
+
+ROOT = Path(__file__).parents[2]
+RULES = ROOT / "deploy" / "rules"
+WORD = re.compile(r"\b[a-z_][a-z0-9_]*\b")
+SEVERITIES = {"critical", "warning"}
+
+
+def rules_of(path: Path) -> list[dict[str, Any]]:
+    groups = yaml.safe_load(path.read_text("utf-8"))["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def metrics_of_ours() -> set[str]:
+    """Every series that any of our services offers."""
+    importlib.import_module("okey_runtime.metrics")
+    for path in sorted((ROOT / "services").glob("*/metrics.py")):
+        importlib.import_module(f"services.{path.parent.name}.metrics")
+    found = set()
+    for family in REGISTRY.collect():
+        endings = ("", "_total") if family.type == "counter" else ("", "_bucket", "_count", "_sum")
+        found |= {family.name + ending for ending in endings}
+    return found
+
+
+def metrics_in(expression: str) -> set[str]:
+    """The metrics that a PromQL expression names, found by their prefix."""
+    bare = re.sub(r'"[^"]*"', "", expression)
+    return {word for word in WORD.findall(bare) if word.startswith(("okey_", "grpc_"))}
+
+
+@pytest.mark.parametrize("path", sorted(RULES.glob("*.yaml")), ids=lambda path: path.name)
+def test_rules_are_about_metrics_that_exist_and_name_a_runbook(path: Path) -> None:
+    ours = metrics_of_ours()
+    for rule in rules_of(path):
+        named = metrics_in(rule["expr"])
+        assert named, f"{rule['alert']} is about no metric of ours"
+        assert named <= ours, f"{rule['alert']} names {named - ours}"
+        assert rule["labels"]["severity"] in SEVERITIES
+        assert rule["annotations"]["summary"]
+        assert (ROOT / rule["annotations"]["runbook"]).is_file()
+
+
+def test_a_rule_about_an_unknown_metric_is_seen() -> None:
+    assert metrics_in('sum by (sink) (rate(okey_engine_gone_total{a="okey_x"}[5m])) > 1') == {
+        "okey_engine_gone_total"
+    }
+    assert "okey_engine_gone_total" not in metrics_of_ours()
+
+
+def test_an_alert_watches_how_long_the_outbox_has_waited() -> None:
+    """A stuck relay is a metric and an alert, never silence."""
+    watching = [
+        rule["alert"]
+        for rule in rules_of(RULES / "relay.yaml")
+        if "okey_engine_relay_oldest_waiting_seconds" in metrics_in(rule["expr"])
+    ]
+    assert watching == ["OkeyRelayStuck", "OkeyEngineNotScraped"]
