@@ -15,7 +15,7 @@ from okey.table import commands as c
 from okey.table import events as e
 from okey.table.errors import TableIsClosed
 from okey.table.reasons import Departure, OutcomeKind
-from okey.table.state import Phase, SeatStatus
+from okey.table.state import Phase, SeatStatus, TableState
 from okey.table.view import SPECTATOR, view
 from okey_runtime.validation import check_message
 from prometheus_client import REGISTRY
@@ -23,6 +23,7 @@ from prometheus_client import REGISTRY
 from services.engine.backoff import FIRST_WAIT_S, LAST_WAIT_S, waits_s
 from services.engine.rating_sink import RatingSink
 from services.engine.record import Row
+from services.engine.relay import Answer, Relay
 from services.engine.wallet_sink import WalletSink
 from tests.factories import TABLE_ID, opened
 from tests.unit.engine.doubles import AWAY, declined
@@ -97,6 +98,31 @@ async def test_how_long_the_oldest_row_has_waited_is_a_metric_of_each_sink(
         await until(again, lambda state: state.seats[0].status is SeatStatus.PAID)
         await until_told(world, actor.table_id)
         assert waiting_s("wallet") == 0
+
+
+class BrokenSink:
+    """A sink with a bug of its own."""
+
+    name = "broken"
+
+    def calls(self, before: TableState | None, after: TableState, row: Row) -> list[Message]:
+        return [wallet_pb2.CloseTableRequest()]
+
+    async def deliver(self, call: Message) -> Answer:
+        raise LookupError("as the test says")
+
+
+async def test_a_relay_that_has_died_is_seen_by_how_long_its_rows_wait(tmp_path: Path) -> None:
+    """Its task is gone, the rows stand, and the age that the alert watches grows."""
+    async with world_in(tmp_path) as world:
+        actor = await world.open()
+        relay = Relay(BrokenSink(), world.journal, world.clock, lambda _: None)
+        relay.push(actor, None, actor.table, Row(1, world.clock.now_ms(), ()))
+        await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
+        world.clock.advance_ms(60_000)
+        assert relay.oldest_waiting_s() == waiting_s("broken") == 60
+        relay.forget(actor.table_id)
+        assert waiting_s("broken") == 0
 
 
 async def test_a_table_that_is_let_go_waits_no_more(tmp_path: Path) -> None:
