@@ -7,6 +7,7 @@ how it is checked.
 
 import json
 import os
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -82,6 +83,17 @@ def create_signing_key(path: Path, key_id: str = "dev") -> OKPKey:
     with os.fdopen(descriptor, "w") as file:
         json.dump(key.as_dict(private=True), file)
     return key
+
+
+def make_chain_key(path: Path) -> str:
+    """Make a key that signs the wallet's chain, under an id of its own; the id.
+
+    Raises:
+        FileExistsError: there is a file already.
+    """
+    key_id = f"chain-{secrets.token_hex(4)}"
+    create_signing_key(path, key_id)
+    return key_id
 
 
 def load_signing_key(path: Path) -> OKPKey:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Final, TypeVar
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey.money.account import player_account
 from okey_runtime.channel import open_channel
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR
+from okey_runtime.keys import make_chain_key
 from rich.console import Console
 
 from services.okeyctl import statement as statements
@@ -98,6 +100,15 @@ def reverse(
         way = reach("wallet", data_dir, wallet, token_file)
         answer = _ask(way, lambda stub: stub.ReverseJournal(request, timeout=_TIMEOUT_S))
     print(f"journal {answer.receipt.journal_id} takes journal {journal} back")
+
+
+@app.command("chain-key")
+def chain_key(file: Path) -> None:
+    """Make a key that seals the ledger, for OKEY_CHAIN_KEY_FILE or the secret okey_chain_key."""
+    try:
+        print(f"{file}: {make_chain_key(file)}; keep a copy where the database is not")
+    except OSError as error:
+        refuse(f"no key was made: {error}")
 
 
 def statement(

@@ -1,6 +1,5 @@
 """The only place where the wallet's parts meet."""
 
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -12,7 +11,7 @@ from okey_runtime.access import AccessTable
 from okey_runtime.channel import open_channel
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.database import Database
-from okey_runtime.keys import create_signing_key
+from okey_runtime.keys import make_chain_key
 from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
 from okey_runtime.server import ServiceServer
@@ -46,9 +45,10 @@ class WalletSettings(ServiceSettings):
     welcome_chips: int | None = Field(default=None, ge=0, le=1_000_000_000)
     """What a player's account opens with; by default 10,000 in standalone and nothing elsewhere."""
 
+    chain_key: SecretStr | None = None
+    """The private key (a JWK, Ed25519) that signs the chain; for a secret of its own."""
     chain_key_file: Path | None = None
-    """The private key (JWK, Ed25519, mode 0600) that signs the chain; without one nothing is
-    sealed. Standalone makes it.
+    """Or a file with it, mode 0600; standalone makes it. Without either nothing is sealed.
     """
     chain_old_keys_file: Path | None = None
     """A JWKS file with the public halves of earlier keys, whose blocks are still trusted."""
@@ -140,15 +140,18 @@ class WalletApp:
         host.spawn(audits, "audits")
 
     def _keys(self) -> ChainKeys | None:
-        settings = self._settings
-        CHAIN_KEY.set(settings.chain_key_file is not None)
+        settings, old_keys = self._settings, self._settings.chain_old_keys_file
+        has_key = settings.chain_key is not None or settings.chain_key_file is not None
+        CHAIN_KEY.set(has_key)
+        if settings.chain_key is not None:
+            return ChainKeys.parse(settings.chain_key.get_secret_value(), old_keys)
         if settings.chain_key_file is None:
             _log.warning("journals_are_not_sealed", why="OKEY_CHAIN_KEY_FILE is not set")
             return None
         if settings.environment is Environment.STANDALONE and not settings.chain_key_file.exists():
             settings.chain_key_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            create_signing_key(settings.chain_key_file, f"chain-{secrets.token_hex(4)}")
-        return ChainKeys.load(settings.chain_key_file, settings.chain_old_keys_file)
+            make_chain_key(settings.chain_key_file)
+        return ChainKeys.load(settings.chain_key_file, old_keys)
 
     def _engine(self) -> EngineClient | None:
         settings = self._settings

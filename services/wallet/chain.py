@@ -6,6 +6,7 @@ journals and hash anew, but not sign.
 """
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Final
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
 from okey_runtime.keys import JwksFile, KeyFileBroken, load_signing_key
 
@@ -98,6 +100,16 @@ class ChainKeys:
         """The key of a file, and the public ones of a JWKS file. Raises ``KeyFileBroken``."""
         older = None if older_file is None else JwksFile(older_file)
         return cls(load_signing_key(key_file), older)
+
+    @classmethod
+    def parse(cls, key: str, older_file: Path | None) -> "ChainKeys":
+        """The same from the key's JSON text. Raises ``KeyFileBroken``."""
+        older = None if older_file is None else JwksFile(older_file)
+        try:
+            return cls(OKPKey.import_key(json.loads(key)), older)
+        except (ValueError, TypeError, JoseError):
+            # What the parser says might quote the key.
+            raise KeyFileBroken("OKEY_CHAIN_KEY holds no Ed25519 key as a JWK") from None
 
     def sign(self, block_no: int, digest: str) -> str:
         """The signature of a head, as hex."""

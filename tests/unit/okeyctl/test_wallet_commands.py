@@ -12,13 +12,14 @@ import pytest
 from okey_runtime.clock import VirtualClock
 from okey_runtime.config import Environment
 from okey_runtime.identity import Role
-from okey_runtime.keys import create_signing_key
+from okey_runtime.keys import KeyFileBroken, create_signing_key
 from okey_runtime.server import ServiceServer
 from pydantic import SecretStr
 from typer.testing import CliRunner
 
 from services.okeyctl.main import app
 from services.wallet.app import WalletApp, WalletSettings
+from services.wallet.chain import ChainKeys
 from tests.fixtures.issuer import Issuer
 
 # The wallet's clock stands at 2023-11-14T22:13:20, and a statement ends before its last moment.
@@ -130,3 +131,23 @@ async def test_an_exported_head_is_held_against_the_chain(
     status, text, _ = await operator.run("audit", "--anchors", str(file), "--json")
     assert status == 1
     assert [finding["kind"] for finding in document_in(text)["findings"]] == ["ANCHOR_FORGED"]
+
+
+async def test_a_made_key_is_good_for_the_chain_and_never_overwritten(tmp_path: Path) -> None:
+    """M5: readable by its owner alone, and as text in a secret."""
+    file = tmp_path / "key.json"
+
+    async def make() -> tuple[int, str]:
+        result = await asyncio.to_thread(
+            CliRunner().invoke, app, ["wallet", "chain-key", str(file)]
+        )
+        return result.exit_code, result.stdout
+
+    status, output = await make()
+    assert (status, file.stat().st_mode & 0o777) == (0, 0o600)
+    keys = ChainKeys.parse(file.read_text(), None)
+    assert keys.key_id == ChainKeys.load(file, None).key_id
+    assert keys.key_id in output
+    assert (await make())[0] == 2
+    with pytest.raises(KeyFileBroken, match="OKEY_CHAIN_KEY"):
+        ChainKeys.parse("{}", None)
