@@ -1,6 +1,7 @@
 """Kills processes of a stand while money moves, a given number of times."""
 
 import asyncio
+from collections.abc import Awaitable
 from typing import Final
 
 from tests.chaos.money.checks import require_all_told, require_exactly_once
@@ -13,18 +14,16 @@ _POSTGRES_SHARE: Final = 0.05
 _DRAIN_TIMEOUT_S: Final = 120.0
 
 
-async def kill_and_check(stand: Stand, load: Load, kills: int) -> int:
-    """Kill until so many processes have died, let every table end, check; the journals so far.
+async def kill_and_check(stand: Stand, load: Load, killing: Awaitable[None]) -> int:
+    """Kill while tables are played, let every table end, check; the journals so far.
 
     Raises:
         AssertionError: a chip, an answer or a match is not as it must be.
         TimeoutError: the tables do not come to their end though everything runs.
     """
-    # The last two are those that make way for lives without a failpoint.
-    last = stand.kills + kills - len(stand.services)
     playing = asyncio.create_task(load.play(TABLES_AT_ONCE))
     try:
-        await _kill_until(stand, last, playing)
+        await _until_killed(killing, playing)
         await stand.spare()
         load.finish()
         async with asyncio.timeout(_DRAIN_TIMEOUT_S):
@@ -36,13 +35,32 @@ async def kill_and_check(stand: Stand, load: Load, kills: int) -> int:
     return await require_exactly_once(stand, load)
 
 
-async def _kill_until(stand: Stand, last: int, playing: "asyncio.Task[None]") -> None:
+async def kill_at_random(stand: Stand, kills: int) -> None:
+    """Kill until so many processes have died, counting the two that ``spare`` will kill."""
+    last = stand.kills + kills - len(stand.services)
     while stand.kills < last:
-        if playing.done():
-            playing.result()
         await stand.ready()
         await asyncio.sleep(stand.chance.uniform(0.0, _LONGEST_LIFE_S))
         if stand.chance.random() < _POSTGRES_SHARE:
             await stand.kill_postgres()
         else:
             stand.services[stand.chance.choice(("engine", "wallet"))].kill()
+
+
+async def kill_everybody(stand: Stand, load: Load) -> None:
+    """Engine and wallet at once, then the database, each time while requests are answered."""
+    await load.moves()
+    for service in stand.services.values():
+        service.kill()
+    await load.moves()
+    await stand.kill_postgres()
+    await load.moves()
+
+
+async def _until_killed(killing: Awaitable[None], playing: "asyncio.Task[None]") -> None:
+    killed = asyncio.ensure_future(killing)
+    await asyncio.wait((killed, playing), return_when=asyncio.FIRST_COMPLETED)
+    if playing.done():
+        killed.cancel()
+        playing.result()
+    await killed

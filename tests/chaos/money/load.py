@@ -42,6 +42,7 @@ class Load:
         self.tables: Final[list[str]] = []
         self._stand = stand
         self._is_stopping = asyncio.Event()
+        self._has_moved = asyncio.Event()
 
     async def start(self) -> None:
         lobby = await self._stand.channel("lobby", Role.LOBBY)
@@ -53,6 +54,11 @@ class Load:
         """Play until ``finish``; returns when every table that was begun is closed."""
         self._is_stopping.clear()
         await asyncio.gather(*(self._play(lane) for lane in range(at_once)))
+
+    async def moves(self) -> None:
+        """Return once the engine has accepted something after this was called."""
+        self._has_moved.clear()
+        await self._has_moved.wait()
 
     def finish(self) -> None:
         """Begin no more tables."""
@@ -176,6 +182,7 @@ class Load:
             seq = getattr(answer, "seq", 0)
             if seq:
                 self.acknowledged.append((request.table_id, request.request_id, seq))
+                self._has_moved.set()
             return answer
 
 

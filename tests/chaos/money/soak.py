@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tests.chaos.money.killing import kill_and_check
+from tests.chaos.money.killing import kill_and_check, kill_at_random
 from tests.chaos.money.load import Load
 from tests.chaos.money.stand import standing
 from tests.fixtures.postgres import PostgresServer
@@ -29,7 +29,8 @@ async def soak(folder: Path, server: PostgresServer, kills: int, minutes: float,
         load = Load(stand)
         await load.start()
         while stand.kills < kills and time.monotonic() - started_s < 60 * minutes:
-            journals = await kill_and_check(stand, load, min(_CHECK_EVERY, kills - stand.kills))
+            some = min(_CHECK_EVERY, kills - stand.kills)
+            journals = await kill_and_check(stand, load, kill_at_random(stand, some))
             seconds = time.monotonic() - started_s
             sys.stdout.write(
                 f"{stand.kills}/{kills} kills ({stand.told()}), {len(load.tables)} tables, "

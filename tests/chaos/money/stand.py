@@ -29,12 +29,18 @@ _LATEST_PASS: Final = 12
 
 
 class Stand:
-    """What is killed, and how to reach it. ``random`` decides which failpoint ends which life."""
+    """What is killed, and how to reach it.
 
-    def __init__(self, folder: Path, server: PostgresServer, chance: random.Random) -> None:
+    ``chance`` decides which lives end at a failpoint of their own, a share of ``armed_share``.
+    """
+
+    def __init__(
+        self, folder: Path, server: PostgresServer, chance: random.Random, armed_share: float
+    ) -> None:
         self.folder = folder
         self.server = server
         self.chance = chance
+        self._armed_share = armed_share
         self.engine_url = server.create_database()
         self.wallet_url = server.create_database()
         self.postgres_kills = 0
@@ -117,7 +123,7 @@ class Stand:
         points = sorted(point for point in POINTS if point.startswith(name))
         point = self.chance.choice(points)
         passes = self.chance.randint(1, _LATEST_PASS)
-        return f"{point}@{passes}" if self.chance.random() < 0.8 else ""
+        return f"{point}@{passes}" if self.chance.random() < self._armed_share else ""
 
     def _common(self, name: str) -> dict[str, str]:
         host, port = self._addresses[name].split(":")
@@ -149,10 +155,10 @@ class Stand:
 
 @asynccontextmanager
 async def standing(
-    folder: Path, server: PostgresServer, chance: random.Random
+    folder: Path, server: PostgresServer, chance: random.Random, armed_share: float = 0.8
 ) -> AsyncIterator[Stand]:
     """A stand that runs until the block ends."""
-    stand = Stand(folder, server, chance)
+    stand = Stand(folder, server, chance, armed_share)
     try:
         await stand.start()
         yield stand
