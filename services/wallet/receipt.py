@@ -1,10 +1,11 @@
 """What a request came to, booked or declined; kept for good under the request's key (M5)."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from okey.money.account import Account
 from okey.money.journal import Leg
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from services.wallet.command import Command, fingerprint
 from services.wallet.decline import DECLINES, Declined, TransferIdReused
@@ -24,14 +25,14 @@ class Receipt:
     shortfall: int = 0
 
 
+_REQUEST: Final = select(requests).where(requests.c.idempotency_key == bindparam("key"))
+
 NOTHING_BOOKED = Receipt(journal_id=None)
 
 
 def recall(connection: Connection, key: str, command: Command) -> Receipt | Declined | None:
     """What the key came to before, None for a new key. Raises ``TransferIdReused``."""
-    row = connection.execute(
-        select(requests).where(requests.c.idempotency_key == key)
-    ).one_or_none()
+    row = connection.execute(_REQUEST, {"key": key}).one_or_none()
     if row is None:
         return None
     if row.request_hash != fingerprint(command):

@@ -1,6 +1,7 @@
 """A started match in the wallet's books: give up, settle, void (M9, M10, Ç3..Ç7, K7, K10)."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from okey.money.account import (
     escrow_account,
@@ -15,7 +16,7 @@ from okey.money.settle import settle
 from okey.money.stake import void_match, void_open_match
 from okey.rules.rule_set import RuleSet
 from okey.rules.variant import Mode, Variant
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 
 from services.wallet.books import Books, Note
 from services.wallet.command import ForfeitSeat, SettleMatch, VoidMatch
@@ -32,6 +33,12 @@ from services.wallet.states import (
     move_hold,
     move_match,
     not_running,
+)
+
+_SEATS: Final = (
+    select(match_seats.c.payer, match_seats.c.is_given_up)
+    .where(match_seats.c.match_id == bindparam("of_match"))
+    .order_by(match_seats.c.seat)
 )
 
 
@@ -146,9 +153,7 @@ def _load(books: Books, match: Match) -> _Running:
 
 
 def _seats(books: Books, match_id: str) -> tuple[SeatMoney, ...]:
-    rows = books.connection.execute(
-        select(match_seats).where(match_seats.c.match_id == match_id).order_by(match_seats.c.seat)
-    )
+    rows = books.connection.execute(_SEATS, {"of_match": match_id})
     return tuple(SeatMoney(row.payer, None if row.is_given_up else row.payer) for row in rows)
 
 

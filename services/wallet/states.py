@@ -7,8 +7,9 @@ compare-and-set beneath makes sure that a refund and a payout under two keys can
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, bindparam, select, update
 
 from services.wallet.decline import (
     Declined,
@@ -20,6 +21,23 @@ from services.wallet.decline import (
 )
 from services.wallet.insert import insert_new
 from services.wallet.schema import holds, matches, tables
+
+# Made once: to build a statement takes longer than to run it.
+_LOCKED_TABLE: Final = (
+    select(tables.c.is_closed).where(tables.c.table_id == bindparam("of_table")).with_for_update()
+)
+_LOCKED_TABLE_OF: Final = (
+    select(tables.c.table_id)
+    .join(matches, matches.c.table_id == tables.c.table_id)
+    .where(matches.c.match_id == bindparam("of_match"))
+    .with_for_update(of=tables)
+)
+_MOVED_MATCH: Final = (
+    update(matches)
+    .where(matches.c.match_id == bindparam("of_match"), matches.c.state == bindparam("before"))
+    .values(state=bindparam("after"))
+    .returning(matches)
+)
 
 
 class HoldState(StrEnum):
@@ -68,23 +86,18 @@ class Match:
 
 def lock_table(connection: Connection, table_id: str) -> bool:
     """Have the table to oneself until the transaction ends; whether it is closed."""
-    locked = select(tables.c.is_closed).where(tables.c.table_id == table_id).with_for_update()
-    is_closed = connection.execute(locked).scalar_one_or_none()
+    asked = {"of_table": table_id}
+    is_closed = connection.execute(_LOCKED_TABLE, asked).scalar_one_or_none()
     if is_closed is None:
         insert_new(connection, tables, {"table_id": table_id, "is_closed": False})
-        is_closed = connection.execute(locked).scalar_one()
+        is_closed = connection.execute(_LOCKED_TABLE, asked).scalar_one()
     return bool(is_closed)
 
 
 def lock_table_of(connection: Connection, match_id: str) -> str:
     """Have the match's table to oneself; its id. Raises ``MatchNotStarted``."""
-    found = (
-        select(tables.c.table_id)
-        .join(matches, matches.c.table_id == tables.c.table_id)
-        .where(matches.c.match_id == match_id)
-        .with_for_update(of=tables)
-    )
-    table_id = connection.execute(found).scalar_one_or_none()
+    asked = {"of_match": match_id}
+    table_id = connection.execute(_LOCKED_TABLE_OF, asked).scalar_one_or_none()
     if table_id is None:
         raise MatchNotStarted(f"match {match_id} was never seen: no stake was held for it (M2)")
     return str(table_id)
@@ -152,12 +165,8 @@ def move_match(
     connection: Connection, match_id: str, before: MatchState, after: MatchState
 ) -> Match | None:
     """Make a match that is in one state be in another; None where it is not in the first."""
-    changed = connection.execute(
-        update(matches)
-        .where(matches.c.match_id == match_id, matches.c.state == before)
-        .values(state=after)
-        .returning(matches)
-    ).one_or_none()
+    asked = {"of_match": match_id, "before": before, "after": after}
+    changed = connection.execute(_MOVED_MATCH, asked).one_or_none()
     return None if changed is None else _match(changed)
 
 

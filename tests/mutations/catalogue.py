@@ -28,22 +28,22 @@ MUTATIONS: Final = (
     Mutation(
         "without the row lock",
         _BOOKS,
-        "            .order_by(accounts.c.account)\n            .with_for_update()\n",
-        "            .order_by(accounts.c.account)\n",
+        "    .order_by(accounts.c.account)\n    .with_for_update()\n",
+        "    .order_by(accounts.c.account)\n",
         f"{_RACES}test_a_hundred_spend_the_same_chips",
     ),
     Mutation(
         "without the sorted order",
         _BOOKS,
-        "            .order_by(accounts.c.account)\n",
+        "    .order_by(accounts.c.account)\n",
         "",
         f"{_RACES}test_accounts_are_locked_by_name_whatever_the_plan",
     ),
     Mutation(
         "a match moves whatever its state",
         _STATES,
-        "        .where(matches.c.match_id == match_id, matches.c.state == before)\n",
-        "        .where(matches.c.match_id == match_id)\n",
+        'bindparam("of_match"), matches.c.state == bindparam("before"))\n',
+        'bindparam("of_match"), matches.c.state != bindparam("before", "none"))\n',
         f"{_RACES}test_refunds_race_payouts",
     ),
     Mutation(
@@ -91,8 +91,8 @@ MUTATIONS: Final = (
     Mutation(
         "without the table's lock",
         _STATES,
-        "tables.c.table_id == table_id).with_for_update()\n",
-        "tables.c.table_id == table_id)\n",
+        'bindparam("of_table")).with_for_update()\n',
+        'bindparam("of_table"))\n',
         f"{_LEDGER}test_a_table_closing_while_someone_joins",
     ),
     Mutation(
