@@ -67,6 +67,7 @@ protos-check: setup ## fail if the committed stubs are not what protos/ gives
 
 bench: setup ## measure the core and the wallet, each figure beside a reference
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.audit
 	$(BIN)/python -m tests.bench.wallet
 
 mutations: setup ## take each safeguard out of the ledger; a named test must go red

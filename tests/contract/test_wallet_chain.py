@@ -274,16 +274,7 @@ async def test_blocks_of_an_older_key_are_trusted_where_it_is_named(
     assert await chained.audit() == {}
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE chain_blocks SET sealed_ms = 5",
-        "DELETE FROM chain_blocks",
-        "UPDATE account_freezes SET actor = 'somebody'",
-        "DELETE FROM account_freezes",
-    ],
-)
-async def test_the_application_cannot_edit_the_evidence(chained: Chained, statement: str) -> None:
+async def test_the_application_cannot_edit_the_evidence(chained: Chained) -> None:
     """M5: blocks and freezes are only added to, also with plain SQL."""
 
     def freeze(connection: Connection) -> bool:
@@ -291,5 +282,11 @@ async def test_the_application_cannot_edit_the_evidence(chained: Chained, statem
         return set_frozen(connection, account, frozen=True, actor="op", reason="x", now_ms=1)
 
     assert await chained.database.transact(freeze)
-    with pytest.raises(DBAPIError, match=r"only added to|permission denied"):
-        await chained.database.run(statement)
+    for statement in (
+        "UPDATE chain_blocks SET sealed_ms = 5",
+        "DELETE FROM chain_blocks",
+        "UPDATE account_freezes SET actor = 'somebody'",
+        "DELETE FROM account_freezes",
+    ):
+        with pytest.raises(DBAPIError, match=r"only added to|permission denied"):
+            await chained.database.run(statement)
