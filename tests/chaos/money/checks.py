@@ -6,13 +6,18 @@ from collections.abc import Iterator
 
 from okey.table import events as e
 from okey.table.reasons import VoidReason
+from okey_runtime.clock import SystemClock
 from okey_runtime.database import Database, DatabaseAway
+from okey_runtime.identity import Role
 from sqlalchemy import Connection, Select, select
 
 from services.engine import schema as engine
 from services.engine.record import decode_events
 from services.wallet import schema as wallet
-from services.wallet.audit import audit
+from services.wallet.auditing import Auditor, FullAudit
+from services.wallet.chain import ChainKeys
+from services.wallet.engine_client import EngineClient
+from services.wallet.sealer import Sealer
 from tests.chaos.money.load import Load
 from tests.chaos.money.stand import Stand
 
@@ -43,13 +48,15 @@ async def _read_first(database: Database, query: Select[str]) -> str | None:
 
 
 async def require_exactly_once(stand: Stand, load: Load) -> int:
-    """M3, M5: audit green; what the tables have decided is booked, once each, and nothing else;
-    what was acknowledged is stored. Returns how many journals there are.
+    """M3, M5: the whole audit is green; what the tables have decided is booked, once each, and
+    nothing else; what was acknowledged is stored. Returns how many journals there are.
     """
-    books, tables = Database(stand.wallet_url, connections=1), Database(stand.engine_url)
+    books, tables = Database(stand.wallet_url), Database(stand.engine_url)
     try:
-        checked = await books.read(audit)
-        assert checked.findings == (), checked.findings
+        checked = await _whole_audit(stand, books)
+        assert checked.findings == []
+        assert checked.is_engine_compared
+        assert checked.sealed_count
         decided = await tables.read(_decided)
         assert await books.read(_booked) == decided
         holds = await books.read(_held)
@@ -62,6 +69,14 @@ async def require_exactly_once(stand: Stand, load: Load) -> int:
     missing = [each for each in load.acknowledged if each not in stored]
     assert not missing, missing
     return checked.journal_count
+
+
+async def _whole_audit(stand: Stand, books: Database) -> FullAudit:
+    """Ledger, chain, and the engine's own account of its money events."""
+    clock = SystemClock()
+    sealer = Sealer(books, ChainKeys.load(stand.chain_key_file, None), clock)
+    engine_client = EngineClient(await stand.channel("audit", Role.OPERATOR))
+    return await Auditor(books, clock, sealer, engine_client).run()
 
 
 def _events(connection: Connection) -> Iterator[e.Event]:

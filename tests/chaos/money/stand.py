@@ -13,6 +13,7 @@ from okey_runtime.channel import open_channel
 from okey_runtime.config import DEFAULT_AUDIENCE, DEV_ISSUER, Environment, ServiceSettings
 from okey_runtime.failpoints import POINTS
 from okey_runtime.identity import Role
+from okey_runtime.keys import create_signing_key
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
 
@@ -43,6 +44,7 @@ class Stand:
         self._armed_share = armed_share
         self.engine_url = server.create_database()
         self.wallet_url = server.create_database()
+        self.chain_key_file = folder / "chain-key.json"
         self.postgres_kills = 0
         self._is_sparing = False
         self._issuer = Issuer(folder)
@@ -63,9 +65,15 @@ class Stand:
         return ", ".join(f"{name} {kills}" for name, kills in by_name.items())
 
     async def start(self) -> None:
+        create_signing_key(self.chain_key_file, "chain")
         rating = await self._stack.enter_async_context(ServiceServer(RatingApp(self._rating())))
         own = {
-            "wallet": {"OKEY_WELCOME_CHIPS": str(WELCOME), "OKEY_DATABASE_URL": self.wallet_url},
+            "wallet": {
+                "OKEY_DATABASE_URL": self.wallet_url,
+                "OKEY_WELCOME_CHIPS": str(WELCOME),
+                "OKEY_CHAIN_KEY_FILE": str(self.chain_key_file),
+                "OKEY_SEAL_EVERY_MS": "200",
+            },
             "engine": {
                 "OKEY_DATABASE_URL": self.engine_url,
                 "OKEY_WALLET_ADDRESS": self._addresses["wallet"],
