@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Final, assert_never
 
-from okey.errors import Unavailable
+from okey.errors import InvalidInput, Unavailable
 from okey.money.account import Account, is_player
 from okey_runtime import failpoints
 from okey_runtime.clock import Clock
@@ -73,9 +73,9 @@ class Wallet:
             InvalidInput: the command contradicts itself or its match; the key is not used up.
             Unavailable: not known; send the same again.
         """
-        for _ in range(_MAX_TRIES):
+        for tries in range(_MAX_TRIES):
             try:
-                answer = await self._answer(key, command)
+                answer = await self._answer(key, command, is_new=tries == 0)
             except _KeyTaken:
                 continue
             failpoints.hit("wallet.committed", command)
@@ -128,10 +128,14 @@ class Wallet:
         """The wallet's clock."""
         return self._clock.now_ms()
 
-    async def _answer(self, key: str, command: Command) -> Receipt | Declined:
+    async def _answer(self, key: str, command: Command, *, is_new: bool) -> Receipt | Declined:
+        """One try. A key is nearly always new, so the first try does not ask for it: work under a
+        known key is found out by its row at the end, rolled back, and answered by the next try.
+        """
+
         def attempt(connection: Connection) -> Receipt | Declined:
             failpoints.hit("wallet.begun", command)
-            known = recall(connection, key, command)
+            known = None if is_new else recall(connection, key, command)
             failpoints.hit("wallet.key_checked", command)
             if known is not None:
                 return known
@@ -145,6 +149,16 @@ class Wallet:
             return await self._database.transact(attempt, Isolation.READ_COMMITTED)
         except Declined as decline:
             return await self._decline(key, command, decline)
+        except InvalidInput:
+            if is_new and await self._is_known(key, command):
+                # It was valid when it was booked.
+                raise _KeyTaken from None
+            raise
+
+    async def _is_known(self, key: str, command: Command) -> bool:
+        return await self._database.read(
+            lambda connection: recall(connection, key, command) is not None
+        )
 
     async def _decline(self, key: str, command: Command, decline: Declined) -> Receipt | Declined:
         """Keep the decline, in a transaction of its own since the declined work is rolled back."""

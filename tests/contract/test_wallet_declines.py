@@ -1,6 +1,7 @@
 """Every reason for which the wallet declines, brought about; and amounts at their edges."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 from okey.api.wallet.v1 import wallet_pb2
@@ -9,8 +10,8 @@ from okey.money.outcome import CanakDraw
 from okey.money.stake import StakeOutOfRange
 from okey_runtime.clock import VirtualClock
 
-from services.wallet.command import SettleMatch
-from services.wallet.decline import DECLINES, Declined
+from services.wallet.command import GrantChips, SettleMatch
+from services.wallet.decline import DECLINES, Declined, TransferIdReused
 from services.wallet.wallet import Wallet
 from tests.contract.test_wallet_ledger import HOUSE
 from tests.contract.wallet_play import WELCOME, Play, freeze
@@ -214,3 +215,13 @@ async def test_grants_do_not_add_up_to_an_overflow(play: Play) -> None:
     with pytest.raises(AmountOutOfRange):
         await play.grant("A", 1)
     assert await play.purse("A") == MAX_CHIPS
+
+
+async def test_a_grant_sent_again_is_answered_though_it_would_be_too_much_now(play: Play) -> None:
+    """M5: what was booked under its key stays its answer; other content stays refused."""
+    await play.purse("A")
+    asked = GrantChips(player_id="A", amount=MAX_CHIPS - WELCOME, actor="op", reason="a test")
+    first = await play.ask(asked, "key")
+    assert await play.ask(asked, "key") == first
+    with pytest.raises(TransferIdReused):
+        await play.ask(replace(asked, amount=MAX_CHIPS), "key")
