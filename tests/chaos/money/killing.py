@@ -52,8 +52,11 @@ async def kill_everybody(stand: Stand, load: Load) -> None:
     await load.moves()
     for service in stand.services.values():
         service.kill()
+    await stand.ready()
     await load.moves()
     await stand.kill_postgres()
+    # One that was started just then has ended by itself, and could not be killed.
+    await stand.ready()
     await load.moves()
 
 
