@@ -62,9 +62,10 @@ class Journal:
             .limit(limit)
         )
 
-    async def table_ids(self, after: str, limit: int) -> list[str]:
-        """Every table that ever was, by id, after the given one."""
-        query = select(tables.c.table_id).where(tables.c.table_id > after)
+    async def table_ids(self, after: str, limit: int, since_ms: int = 0) -> list[str]:
+        """Tables that are not retired or were made since, by id, after the given one; 0 is all."""
+        recent = (tables.c.created_ms >= since_ms) | ~tables.c.is_retired
+        query = select(tables.c.table_id).where(tables.c.table_id > after, recent)
         page = query.order_by(tables.c.table_id).limit(limit)
         return list(await self._database.read(lambda c: c.execute(page).scalars().all()))
 

@@ -20,11 +20,12 @@ MoneyEvent = engine_pb2.ExportMoneyEventsResponse
 
 
 async def money_events(
-    journal: Journal, table_ids: Sequence[str] = ()
+    journal: Journal, table_ids: Sequence[str] = (), since_ms: int = 0
 ) -> AsyncIterator[MoneyEvent]:
-    """The money events of these tables, or of all, as the requests that the wallet is sent.
+    """The money events of these tables, as the requests that the wallet is sent.
 
-    A table that this version cannot read gives one message without a request.
+    Where none are named: of all that have something left to do or were made since. A table that
+    this version cannot read gives one message without a request.
     """
     if table_ids:
         for table_id in table_ids:
@@ -32,7 +33,7 @@ async def money_events(
                 yield event
         return
     after = ""
-    while page := await journal.table_ids(after, _PAGE):
+    while page := await journal.table_ids(after, _PAGE, since_ms):
         for table_id in page:
             async for event in _of_table(journal, table_id):
                 yield event

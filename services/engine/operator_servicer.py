@@ -150,7 +150,7 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         self, request: engine_pb2.ExportMoneyEventsRequest, context: Context
     ) -> AsyncIterator[engine_pb2.ExportMoneyEventsResponse]:
         """Every event that moves chips."""
-        async for event in money_events(self._journal, request.table_ids):
+        async for event in money_events(self._journal, request.table_ids, request.since_ms):
             yield event
 
     def _summary(self, actor: TableActor) -> engine_pb2.TableSummary:

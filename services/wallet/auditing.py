@@ -29,6 +29,8 @@ from services.wallet.sealer import SETTLE_MS, Sealer
 
 ACTOR: Final = "wallet-audit"
 """Who freezes accounts when nobody has asked for the audit."""
+EVENTS_FOR_MS: Final = 86_400_000
+"""How far back the scheduled audits compare the engine's events; who asks for one gets them all."""
 _FIRST_AFTER_MS: Final = 60_000
 _TOLD: Final = 20
 
@@ -68,16 +70,19 @@ class Auditor:
         *,
         anchors: Sequence[Head] = (),
         freeze_as: str | None = None,
+        events_since_ms: int = 0,
         tell: Tell = tell_nobody,
     ) -> FullAudit:
-        """Check everything; with ``freeze_as`` freeze players' accounts that have a finding, in
-        that person's name. Tables that have one are quarantined.
+        """Check everything, the engine's events from a moment on.
+
+        With ``freeze_as`` freeze players' accounts that have a finding, in that person's name.
+        Tables that have one are quarantined.
 
         ``tell`` may be called from another thread. Raises ``DatabaseAway``, ``DatabaseBusy``.
         """
         async with self._one_at_a_time:
             started_ms = self._clock.monotonic_ms()
-            found = await self._check(anchors, tell)
+            found = await self._check(anchors, events_since_ms, tell)
             if freeze_as is not None:
                 found.frozen = await self._freeze(found.findings, freeze_as)
             found.quarantined = await self._quarantine(found.findings)
@@ -90,7 +95,9 @@ class Auditor:
         await self._sleep(min(every_ms, _FIRST_AFTER_MS))
         while True:
             try:
-                await self.run(freeze_as=ACTOR if freezes else None)
+                since_ms = max(0, self._clock.now_ms() - EVENTS_FOR_MS)
+                actor = ACTOR if freezes else None
+                await self.run(freeze_as=actor, events_since_ms=since_ms)
             except (Unavailable, Exhausted) as error:
                 AUDIT_FAILURES.inc()
                 _log.error("audit_failed", error=str(error))
@@ -99,13 +106,13 @@ class Auditor:
     async def _sleep(self, for_ms: int) -> None:
         await self._clock.sleep_until_ms(self._clock.monotonic_ms() + for_ms)
 
-    async def _check(self, anchors: Sequence[Head], tell: Tell) -> FullAudit:
+    async def _check(self, anchors: Sequence[Head], since_ms: int, tell: Tell) -> FullAudit:
         known = list(anchors)
         if self._sealer is not None:
             await self._sealer.seal(SETTLE_MS)
             # What this process has signed, the chain must still hold, whoever wrote to it since.
             known += [self._sealer.signed] if self._sealer.signed else []
-        events = await self._read_events(tell)
+        events = await self._read_events(since_ms, tell)
         found = FullAudit(has_key=self._sealer is not None)
         ledger, chain, compared = await self._database.read(
             partial(self._on_snapshot, known, events, tell)
@@ -135,10 +142,10 @@ class Auditor:
             chain = audit_chain(connection, self._sealer.keys, anchors, now_ms, tell)
         return ledger, chain, events.compare(connection, tell) if events else ([], [])
 
-    async def _read_events(self, tell: Tell) -> EventAudit | None:
+    async def _read_events(self, since_ms: int, tell: Tell) -> EventAudit | None:
         if self._engine is None:
             return None
-        events = EventAudit()
+        events = EventAudit(since_ms)
         try:
             await events.read(self._engine, tell)
         except EngineAway as error:

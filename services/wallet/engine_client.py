@@ -33,10 +33,10 @@ class EngineClient:
         self._stub = engine_pb2_grpc.OperatorServiceStub(channel)
 
     async def money_events(
-        self, table_ids: Sequence[str] = ()
+        self, table_ids: Sequence[str] = (), since_ms: int = 0
     ) -> AsyncIterator[MoneyEvent | UnreadableTable]:
-        """Every money event of these tables, or of all. Raises ``EngineAway``."""
-        request = engine_pb2.ExportMoneyEventsRequest(table_ids=table_ids)
+        """Every money event of these tables, or of recent ones. Raises ``EngineAway``."""
+        request = engine_pb2.ExportMoneyEventsRequest(table_ids=table_ids, since_ms=since_ms)
         try:
             async for each in self._stub.ExportMoneyEvents(request, timeout=_EXPORT_TIMEOUT_S):
                 yield _event(each)

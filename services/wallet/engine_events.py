@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from okey.money.journal import JournalKind
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import ColumnElement, Connection, Select, select
 
 from services.wallet.command import Command, fingerprint
 from services.wallet.finding import Finding, FindingKind, Tell
@@ -21,6 +21,7 @@ _OF_TABLES: Final = tuple(
 )
 _TOLD_EVERY: Final = 10_000
 _TABLES_AT_ONCE: Final = 500
+_KEYS_AT_ONCE: Final = 500
 
 
 class EngineAway(Exception):
@@ -69,9 +70,11 @@ class Engine(Protocol):
     """The engine, as the audit needs it."""
 
     def money_events(
-        self, table_ids: Sequence[str] = ()
+        self, table_ids: Sequence[str] = (), since_ms: int = 0
     ) -> AsyncIterator[MoneyEvent | UnreadableTable]:
-        """Every money event of these tables, or of all. Raises ``EngineAway``."""
+        """Every money event of these tables; where none are named, of all that have something left
+        to do or were made since. Raises ``EngineAway``.
+        """
         ...
 
     async def quarantine(self, table_id: str, reason: str) -> bool:
@@ -86,7 +89,9 @@ class EventAudit:
     snapshot without an event are asked for again, since the engine writes before it asks.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, since_ms: int = 0) -> None:
+        """Only what was booked since, and tables that were made since or still live; 0 is all."""
+        self._since_ms = since_ms
         self._events: dict[str, _Event] = {}
         self._unreadable: set[str] = set()
 
@@ -97,7 +102,7 @@ class EventAudit:
 
     async def read(self, engine: Engine, tell: Tell) -> None:
         """First: read every event of the engine. Raises ``EngineAway``."""
-        async for event in engine.money_events():
+        async for event in engine.money_events(since_ms=self._since_ms):
             self._keep(event)
             if len(self._events) % _TOLD_EVERY == 0:
                 tell(READING, len(self._events), 0)
@@ -114,7 +119,7 @@ class EventAudit:
         tell(COMPARING, 0, self.event_count)
         findings, strays = [], []
         answered = set[str]()
-        for row in connection.execute(_requests()):
+        for row in connection.execute(_requests(requests.c.answered_ms >= self._since_ms)):
             event = self._events.get(row.idempotency_key)
             if event is not None:
                 answered.add(row.idempotency_key)
@@ -124,13 +129,14 @@ class EventAudit:
                 strays.append(Stray(row.journal_id, row.table_id or "", row.idempotency_key))
         strays += [
             Stray(row.journal_id, row.table_id or "", "")
-            for row in connection.execute(_journals_without_request())
+            for row in connection.execute(_journals_without_request(self._since_ms))
         ]
-        findings += [
-            event.finding(FindingKind.EVENT_NOT_BOOKED)
-            for key, event in self._events.items()
-            if event.is_told and key not in answered
+        left = [
+            event for key, event in self._events.items() if event.is_told and key not in answered
         ]
+        # Of a table that is older than the span, some were answered before it.
+        for start in range(0, len(left), _KEYS_AT_ONCE):
+            findings += _not_booked(connection, left[start : start + _KEYS_AT_ONCE])
         tell(COMPARING, self.event_count, self.event_count)
         return findings, strays
 
@@ -161,18 +167,35 @@ class EventAudit:
             )
 
 
-def _requests() -> Select[tuple[Any, ...]]:
-    return select(
-        requests.c.idempotency_key,
-        requests.c.request_hash,
-        requests.c.journal_id,
-        journals.c.kind,
-        journals.c.table_id,
-    ).join_from(requests, journals, journals.c.journal_id == requests.c.journal_id, isouter=True)
+def _not_booked(connection: Connection, events: Sequence[_Event]) -> list[Finding]:
+    keys = requests.c.idempotency_key.in_([event.key for event in events])
+    booked = {row.idempotency_key: row.request_hash for row in connection.execute(_requests(keys))}
+    return [
+        event.finding(
+            FindingKind.EVENT_DIFFERS if event.key in booked else FindingKind.EVENT_NOT_BOOKED
+        )
+        for event in events
+        if booked.get(event.key) != event.request_hash
+    ]
 
 
-def _journals_without_request() -> Select[tuple[Any, ...]]:
+def _requests(which: ColumnElement[bool]) -> Select[tuple[Any, ...]]:
+    of_journal = journals.c.journal_id == requests.c.journal_id
+    return (
+        select(
+            requests.c.idempotency_key,
+            requests.c.request_hash,
+            requests.c.journal_id,
+            journals.c.kind,
+            journals.c.table_id,
+        )
+        .join_from(requests, journals, of_journal, isouter=True)
+        .where(which)
+    )
+
+
+def _journals_without_request(since_ms: int) -> Select[tuple[Any, ...]]:
     asked = select(requests.c.journal_id).where(requests.c.journal_id == journals.c.journal_id)
     return select(journals.c.journal_id, journals.c.table_id).where(
-        journals.c.kind.in_(_OF_TABLES), ~asked.exists()
+        journals.c.kind.in_(_OF_TABLES), journals.c.booked_ms >= since_ms, ~asked.exists()
     )

@@ -36,7 +36,7 @@ class EngineInMemory:
         self.events[key] = MoneyEvent(key, TABLE, command, is_told)
 
     async def money_events(
-        self, table_ids: Sequence[str] = ()
+        self, table_ids: Sequence[str] = (), since_ms: int = 0
     ) -> AsyncIterator[MoneyEvent | UnreadableTable]:
         """All, or the late ones too."""
         if self.is_away:
@@ -136,6 +136,21 @@ async def test_an_event_written_during_the_audit_is_no_finding(audited: Audited)
     audited.engine.late["k2"] = MoneyEvent("k2", TABLE, late, is_told=False)
     await audited.play.ask(late, "k2")
     assert await audited.kinds() == []
+
+
+async def test_a_span_compares_what_was_booked_in_it(audited: Audited) -> None:
+    """M5: events of older tables still have their old answers, older journals are left out."""
+    await audited.play.hold(1, "B")
+    audited.clock.advance_ms(1_000)
+    since_ms = audited.clock.now_ms()
+    assert (await audited.auditor.run(events_since_ms=since_ms)).findings == []
+    await audited.play.hold(2, "C")
+    audited.engine.tell("k9", CloseTable(table_id=TABLE))
+    found = await audited.auditor.run(events_since_ms=since_ms)
+    assert [finding.kind for finding in found.findings] == [
+        FindingKind.EVENT_NOT_BOOKED,
+        FindingKind.JOURNAL_WITHOUT_EVENT,
+    ]
 
 
 async def test_grants_have_no_event(audited: Audited) -> None:

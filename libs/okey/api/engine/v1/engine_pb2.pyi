@@ -1705,6 +1705,11 @@ class ExportMoneyEventsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TABLE_IDS_FIELD_NUMBER: _builtins.int
+    SINCE_MS_FIELD_NUMBER: _builtins.int
+    since_ms: _builtins.int
+    """Where no tables are named: only those with something left to do, or made from this moment on, milliseconds since
+    the epoch; 0 means all.
+    """
     @_builtins.property
     def table_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Of these tables; none means all that ever were."""
@@ -1713,10 +1718,11 @@ class ExportMoneyEventsRequest(_message.Message):
         self,
         *,
         table_ids: _abc.Iterable[_builtins.str] | None = ...,
+        since_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["table_ids", b"table_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["since_ms", b"since_ms", "table_ids", b"table_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
