@@ -49,10 +49,16 @@ _KNOWN: Final = (
     OkeyError,
 )
 
+# Typer's Rich help shows flags as if they took a value.
 app = typer.Typer(
-    help="Operate and integrate an Okey platform.", no_args_is_help=True, add_completion=False
+    help="Operate and integrate an Okey platform.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
-tables = typer.Typer(help="The running tables as text.", no_args_is_help=True)
+tables = typer.Typer(
+    help="The running tables as text.", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(tables, name="tables")
 
 DataDir = Annotated[
