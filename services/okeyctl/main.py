@@ -27,10 +27,16 @@ from services.okeyctl.options import DataDir, EngineAddress, TokenFile, WalletAd
 from services.okeyctl.reach import dev_token, reach
 from services.okeyctl.table_text import summary_line, table_lines
 
+# Typer's Rich help shows flags as if they took a value.
 app = typer.Typer(
-    help="Operate and integrate an Okey platform.", no_args_is_help=True, add_completion=False
+    help="Operate and integrate an Okey platform.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
-tables = typer.Typer(help="The running tables as text.", no_args_is_help=True)
+tables = typer.Typer(
+    help="The running tables as text.", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(tables, name="tables")
 app.add_typer(wallet_commands.app, name="wallet")
 app.command()(wallet_commands.statement)

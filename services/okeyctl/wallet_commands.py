@@ -22,7 +22,9 @@ from services.okeyctl.reach import Reach, reach
 
 _TIMEOUT_S: Final = 30.0
 
-app = typer.Typer(help="Accounts: freeze, grant, take back, list.", no_args_is_help=True)
+app = typer.Typer(
+    help="Accounts: freeze, grant, take back, list.", no_args_is_help=True, rich_markup_mode=None
+)
 
 Reason = Annotated[str, typer.Option(help="Why; kept for good, with your token's subject.")]
 Key = Annotated[str | None, typer.Option(help="The key of an earlier try whose end is not known.")]

@@ -56,4 +56,7 @@ def _say(text: str) -> None:
 
 def main() -> None:
     """Take the options from the command line."""
-    typer.run(run)
+    # Typer's Rich help shows flags as if they took a value.
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command()(run)
+    app()
