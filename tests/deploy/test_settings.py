@@ -4,8 +4,8 @@ import base64
 from pathlib import Path
 
 import pytest
-from okey_runtime.config import Environment, ServiceSettings
-from pydantic import SecretStr, ValidationError
+from okey_runtime.config import Environment, ServiceSettings, SettingsRefused
+from pydantic import SecretStr
 
 from tests.deploy.code import SERVICES, settings_class
 from tests.deploy.manifests import DEPLOY, Platform, build
@@ -28,7 +28,7 @@ def load(
         variables["OKEY_SECRETS_DIR"] = str(folder)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    return settings_class(service).load()
+    return settings_class(service).read()
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -52,7 +52,7 @@ def test_base_alone_is_refused_because_nobody_issues_tokens(
 ) -> None:
     platform = Platform.read(build(DEPLOY / "base"))
 
-    with pytest.raises(ValidationError, match="OKEY_TOKEN_ISSUER"):
+    with pytest.raises(SettingsRefused, match="OKEY_TOKEN_ISSUER"):
         load(service, platform, tmp_path, monkeypatch)
 
 

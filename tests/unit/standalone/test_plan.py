@@ -39,7 +39,7 @@ def settings_of(plan: ChildPlan, monkeypatch: pytest.MonkeyPatch) -> ServiceSett
             monkeypatch.delenv(key)
     for key, value in plan.environment.items():
         monkeypatch.setenv(key, value)
-    return SETTINGS[plan.name].load()
+    return SETTINGS[plan.name].read()
 
 
 @pytest.mark.parametrize("name", sorted(SETTINGS))
