@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import pytest
+
 from okey.errors import OkeyError
 from okey.rules.tile import Tile, okey_of, parse_rack
 from okey.table import commands as c

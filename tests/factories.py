@@ -15,7 +15,6 @@ from okey.table.state import (
     Phase,
     SeatStatus,
 )
-
 from tests.driver import (
     FAR,
     GOSTERGE,

@@ -8,8 +8,6 @@
 A refused call raises ``RpcFailure``, whose ``reason`` is the stable name of the refusal.
 """
 
-from okey_runtime.errors import RpcFailure
-
 from okey_client.autoplay import action_due, autoplay
 from okey_client.calls import RetryPolicy
 from okey_client.client import ClientNotConfigured, OkeyClient
@@ -19,6 +17,7 @@ from okey_client.pure import action_message, pure_view
 from okey_client.rating import RatingClient
 from okey_client.table import TableClient
 from okey_client.wallet import WalletClient
+from okey_runtime.errors import RpcFailure
 
 __all__ = [
     "Change",

@@ -8,11 +8,10 @@ from okey.bots.choose import choose
 from okey.rules.variant import BotLevel
 from okey.table.commands import Action
 from okey.table.legal import LegalAction
-from okey_runtime.errors import RpcFailure
-
 from okey_client.mirror import Change, TableMirror
 from okey_client.pure import pure_view
 from okey_client.table import TableClient
+from okey_runtime.errors import RpcFailure
 
 _MOVES: Final = frozenset({LegalAction.DRAW_STOCK, LegalAction.DRAW_DISCARD, LegalAction.DISCARD})
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 import grpc
+
 from okey_runtime.clock import Clock
 from okey_runtime.errors import RpcFailure, from_rpc_error
 

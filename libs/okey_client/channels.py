@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import grpc
+
 from okey_runtime.channel import open_channel
 from okey_runtime.service_token import AUTHORIZATION, Metadata
 

@@ -4,14 +4,13 @@ from types import TracebackType
 from typing import Self
 
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
-from okey_runtime.clock import Clock, SystemClock
-
 from okey_client.calls import Calls, RetryPolicy
 from okey_client.channels import Channels, TokenProvider
 from okey_client.lobby import LobbyClient
 from okey_client.rating import RatingClient
 from okey_client.table import TableClient
 from okey_client.wallet import WalletClient
+from okey_runtime.clock import Clock, SystemClock
 
 
 class ClientNotConfigured(Exception):

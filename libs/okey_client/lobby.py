@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 import grpc
+
 from okey.api.common.v1 import common_pb2
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from okey.rules.variant import BotLevel
-from okey_runtime.errors import from_rpc_error
-
 from okey_client.calls import Calls, is_repeatable, new_request_id
 from okey_client.table import TableClient
+from okey_runtime.errors import from_rpc_error
 
 _LIVE: Final = (lobby_pb2.TICKET_STATE_WAITING, lobby_pb2.TICKET_STATE_SEATING)
 

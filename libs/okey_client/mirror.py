@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import grpc
+
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey.api.events.v1 import events_pb2
-from okey_runtime.errors import RpcFailure, from_rpc_error
-
 from okey_client.calls import Calls, is_repeatable
 from okey_client.channels import Channels
+from okey_runtime.errors import RpcFailure, from_rpc_error
 
 _MOVES: Final = (
     engine_pb2.STREAM_END_REASON_MOVED,

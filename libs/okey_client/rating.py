@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator, Sequence
 
 import grpc
-from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
 
+from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
 from okey_client.calls import Calls
 
 

@@ -7,12 +7,11 @@ from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey.rules.tile import Tile
 from okey.table import commands
 from okey.table.commands import Action, DrawSource
-from okey_runtime.errors import RpcFailure
-
 from okey_client.calls import Calls, new_request_id
 from okey_client.channels import Channels
 from okey_client.mirror import TableMirror
 from okey_client.pure import action_message
+from okey_runtime.errors import RpcFailure
 
 NONCE_BYTES: Final = 32
 

@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator
 
 import grpc
+
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey.money.account import player_account
-
 from okey_client.calls import Calls
 
 

@@ -5,7 +5,6 @@ from enum import Enum
 from typing import Final
 
 from okey.errors import Forbidden
-
 from okey_runtime.errors import ROLE_REFUSED, Unauthenticated
 from okey_runtime.identity import Identity, Role
 

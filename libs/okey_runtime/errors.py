@@ -12,6 +12,7 @@ import grpc
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
+
 from okey import errors as okey_errors
 from okey.errors import InvalidInput, OkeyError
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
-from okey.errors import Exhausted, Unavailable
 from sqlalchemy import Connection
+
+from okey.errors import Exhausted, Unavailable
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]

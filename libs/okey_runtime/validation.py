@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import protovalidate
 from google.protobuf.message import Message
-from okey.errors import quoted
 
+from okey.errors import quoted
 from okey_runtime.errors import FieldViolation, InvalidField
 
 _validator: Final = protovalidate.Validator()

@@ -6,7 +6,6 @@ from okey.api.bots.v1 import bots_pb2_grpc
 from okey_runtime.access import AccessTable
 from okey_runtime.config import ServiceSettings
 from okey_runtime.server import ServiceServer
-
 from services.bots.servicer import ACCESS, SERVICE, BotServicer
 
 

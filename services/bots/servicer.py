@@ -3,13 +3,13 @@
 from typing import Any, Final
 
 import grpc
+
 from okey.api.bots.v1 import bots_pb2, bots_pb2_grpc
 from okey.bots.choose import choose
 from okey.rules.variant import BotLevel
 from okey_client.pure import action_message
 from okey_runtime.access import AccessTable
 from okey_runtime.identity import Role
-
 from services.bots.wire import view_from
 
 SERVICE: Final = "okey.api.bots.v1.BotService"

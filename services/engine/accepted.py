@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from okey.table import events as e
-
 from services.engine.errors import RequestIdReused
 from services.engine.record import Request, Row
 

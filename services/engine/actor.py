@@ -12,7 +12,6 @@ from okey.table import commands as c
 from okey.table.decide import step
 from okey.table.state import TableState, seated_players
 from okey_runtime.logging import get_logger
-
 from services.engine.accepted import Accepted, AcceptedRequests, Holds
 from services.engine.appending import Append, SitsElsewhere, Verdict
 from services.engine.errors import SeatedElsewhere, TableBusy, TableReloading

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 import grpc
+
 from okey.api.bots.v1 import bots_pb2, bots_pb2_grpc
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import table_pb2
@@ -20,7 +21,6 @@ from okey_runtime.clock import Clock
 from okey_runtime.codec import encode
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.logging import get_logger
-
 from services.engine.actor import TableActor
 from services.engine.background import say_failure
 from services.engine.metrics import BOT_ANSWERS

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import grpc
+
 from okey.api.engine.v1 import engine_pb2_grpc
 from okey.api.events.v1 import events_pb2_grpc
 from okey.errors import Exhausted, Unavailable
@@ -16,7 +17,6 @@ from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
-
 from services.engine import operator_servicer, servicer
 from services.engine.ai import AiSeats, BotWorkers
 from services.engine.group_commit import GroupCommit

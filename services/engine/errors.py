@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import grpc
+
 from okey.errors import Exhausted, Forbidden, NotFound, Refused, Unavailable
 from okey_runtime.errors import RpcFailure
 

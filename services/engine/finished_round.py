@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from okey.table import events as e
-
 from services.engine.errors import NoSuchRound, RoundNotEnded
 from services.engine.record import Row
 

@@ -7,7 +7,6 @@ from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.table.view import view
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Identity
-
 from services.engine.actor import TableActor
 from services.engine.watching import StreamEndReason
 from services.engine.wire import named_view, prompt_message

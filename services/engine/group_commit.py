@@ -8,7 +8,6 @@ from typing import Final, Protocol
 
 from okey.errors import Exhausted
 from okey_runtime.clock import Clock
-
 from services.engine.appending import Append, Verdict
 from services.engine.metrics import COMMIT_ROWS, COMMIT_SECONDS
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from okey_runtime.database import Database, Isolation
 from sqlalchemy import Connection, Select, Table, func, select, update
 
+from okey_runtime.database import Database, Isolation
 from services.engine.appending import Append, Verdict, append_batch, upsert
 from services.engine.record import Request, Row, decode_events
 from services.engine.schema import cursors, journal, members, players, seated, tables

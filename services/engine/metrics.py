@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from okey_runtime.metrics import LATENCY_BUCKETS_S
 from prometheus_client import Counter, Gauge, Histogram
+
+from okey_runtime.metrics import LATENCY_BUCKETS_S
 
 TABLES: Final = Gauge("okey_engine_tables", "Tables in memory, by phase.", ("phase",))
 QUARANTINED: Final = Gauge(

@@ -8,7 +8,6 @@ from okey.api.wallet.v1 import wallet_pb2
 from okey.table import events as e
 from okey_runtime.codec import UndecodableMessage
 from okey_runtime.logging import get_logger
-
 from services.engine.journal import Journal
 from services.engine.wallet_sink import WalletCall, WalletSink, wallet_calls
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import grpc
 from google.rpc import error_details_pb2, status_pb2
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey.api.events.v1 import events_pb2, events_pb2_grpc
@@ -17,7 +18,6 @@ from okey_runtime.errors import DOMAIN, STATUS_DETAILS_KEY
 from okey_runtime.identity import Role, current_identity
 from okey_runtime.logging import get_logger
 from okey_runtime.readiness import Readiness
-
 from services.engine.actor import TableActor
 from services.engine.errors import NoSuchEngine
 from services.engine.journal import Journal

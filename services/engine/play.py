@@ -6,12 +6,12 @@ from contextlib import aclosing
 from typing import Any, Final, Protocol
 
 from google.protobuf.message import Message
+
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.errors import InvalidInput, OkeyError
 from okey_runtime.clock import Clock
 from okey_runtime.errors import RpcFailure, to_status
 from okey_runtime.identity import Identity
-
 from services.engine.actor import TableActor
 from services.engine.errors import NotThisPlayer
 from services.engine.following import Followed, From, follow

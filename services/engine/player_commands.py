@@ -4,12 +4,12 @@ import hashlib
 from typing import TypeVar
 
 from google.protobuf.message import Message
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.state import SeatStatus
-
 from services.engine.accepted import HELD, Accepted
 from services.engine.actor import TableActor
 from services.engine.ai import action_of

@@ -4,6 +4,7 @@ from typing import Final, assert_never
 
 import grpc
 from google.protobuf.message import Message
+
 from okey.api.common.v1 import common_pb2
 from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
 from okey.table import events as e
@@ -12,7 +13,6 @@ from okey.table.reasons import Departure, OutcomeKind, VoidReason
 from okey.table.state import TableState
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.logging import get_logger
-
 from services.engine.record import Row
 from services.engine.relay import Answer, Uncertain, is_definite
 

@@ -15,13 +15,13 @@ from typing import Final, Protocol
 
 import grpc
 from google.protobuf.message import Message
+
 from okey.errors import Exhausted, OkeyError, Unavailable
 from okey.table import commands as c
 from okey.table.state import TableState
 from okey_runtime import failpoints
 from okey_runtime.clock import Clock
 from okey_runtime.logging import get_logger
-
 from services.engine.actor import TableActor
 from services.engine.background import say_failure
 from services.engine.backoff import waits_s

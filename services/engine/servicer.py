@@ -8,6 +8,7 @@ from contextlib import aclosing
 from typing import Any, Final
 
 import grpc
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey.rules.arrange import Arrangement, arrange
@@ -21,7 +22,6 @@ from okey.table.public import REVEALED
 from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity
-
 from services.engine.errors import ArrangedTooOften, Maintenance, NoRound, NotThisPlayer
 from services.engine.finished_round import find_round
 from services.engine.following import From, follow

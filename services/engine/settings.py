@@ -3,9 +3,10 @@
 from dataclasses import fields
 from typing import Any
 
+from pydantic import Field, model_validator
+
 from okey.rules.rule_set import DEFAULT_RULE_SET, RuleSet
 from okey_runtime.config import ServiceSettings, refuse_in_production
-from pydantic import Field, model_validator
 
 
 class EngineSettings(ServiceSettings):

@@ -11,7 +11,6 @@ from okey.table.commands import Timer
 from okey.table.evolve import evolve
 from okey.table.state import TableState, running_timers
 from okey_runtime.logging import get_logger
-
 from services.engine.accepted import Accepted
 from services.engine.actor import Change, Committer, TableActor
 from services.engine.ai import AiSeats

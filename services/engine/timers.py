@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from okey.table.commands import Timer
-
 from services.engine.metrics import TIMER_LATE_SECONDS
 from services.engine.steady_clock import SteadyClock
 

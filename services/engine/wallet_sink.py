@@ -5,6 +5,7 @@ from typing import Final, assert_never
 
 import grpc
 from google.protobuf.message import Message
+
 from okey.api.common.v1 import common_pb2
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey.table import commands as c
@@ -14,7 +15,6 @@ from okey.table.reasons import ForfeitReason, OutcomeKind
 from okey.table.state import TableState
 from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.logging import get_logger
-
 from services.engine.record import Row
 from services.engine.relay import Answer, Uncertain, is_definite
 

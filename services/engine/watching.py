@@ -9,7 +9,6 @@ from okey.api.engine.v1 import engine_pb2
 from okey.table.state import TableState
 from okey.table.view import SPECTATOR, view
 from okey_runtime.clock import Clock
-
 from services.engine.metrics import WATCHERS, WATCHERS_CUT
 from services.engine.record import Row
 from services.engine.wire import (

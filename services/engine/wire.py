@@ -11,7 +11,6 @@ from okey.table.public import PublicEvent, public_event
 from okey.table.state import TableState
 from okey.table.view import SPECTATOR, TableView, view
 from okey_runtime.codec import UnionCodec, encode
-
 from services.engine.record import Row
 
 _EVENTS: Final = UnionCodec(get_args(PublicEvent), events_pb2.Event, oneof="event", prefix="Public")

@@ -1,7 +1,6 @@
 """Serve the lobby: ``python -m services.lobby``, configured by ``OKEY_*`` variables."""
 
 from okey_runtime.server import serve
-
 from services.lobby.app import LobbyApp
 from services.lobby.settings import LobbySettings
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 import grpc
+from redis.asyncio import Redis
+
 from okey.api.lobby.v1 import lobby_pb2_grpc
 from okey_runtime.access import AccessTable
 from okey_runtime.channel import open_channel
 from okey_runtime.redis import open_redis
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
-from redis.asyncio import Redis
-
 from services.lobby import bot_bank, engine_tables
 from services.lobby.bot_bank import BotBank
 from services.lobby.engine_tables import EngineTables

@@ -3,6 +3,7 @@
 from typing import Final
 
 import grpc
+
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey.errors import Refused
 from okey.money.account import HOUSE_BOT_BANK

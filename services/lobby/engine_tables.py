@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import grpc
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey.rules.variant import BotLevel, Mode
 from okey_runtime.channel import timeout_s
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.service_token import AUTHORIZATION
-
 from services.lobby.terms import Terms
 
 _TABLE_SERVICE: Final = "/okey.api.engine.v1.TableService/"

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import grpc
+
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from okey.errors import Unavailable
 from okey.rules.variant import BotLevel, Mode
@@ -13,7 +14,6 @@ from okey_runtime.auth import TokenExpired
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity
 from okey_runtime.service_token import AUTHORIZATION
-
 from services.lobby.bot_bank import BotBank
 from services.lobby.engine_tables import EngineTables
 from services.lobby.table_filter import page_of

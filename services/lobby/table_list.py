@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from typing import Final
 
 from google.protobuf.message import DecodeError
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.api.lobby.v1 import lobby_pb2
 from okey.errors import Unavailable
 from okey_runtime.clock import Clock
-from redis.asyncio import Redis
-from redis.exceptions import RedisError
-
 from services.lobby.background import repeat
 from services.lobby.engine_tables import EngineTables
 

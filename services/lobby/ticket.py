@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from okey.errors import AlreadyExists, NotFound, Refused
-
 from services.lobby.terms import Terms
 
 

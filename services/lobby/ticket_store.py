@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from okey.errors import Unavailable
-from okey_runtime.clock import Clock
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from okey.errors import Unavailable
+from okey_runtime.clock import Clock
 from services.lobby.terms import Terms
 from services.lobby.ticket import (
     Claim,

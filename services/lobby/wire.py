@@ -4,7 +4,6 @@ from typing import Final
 
 from okey.api.common.v1 import common_pb2
 from okey.api.lobby.v1 import lobby_pb2
-
 from services.lobby.terms import Terms
 from services.lobby.ticket import Ticket, TicketState
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+
 from okey.api.wallet.v1 import wallet_pb2
 from okey_runtime.files import write_atomically
 

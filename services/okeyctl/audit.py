@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
-from okey.money.account import SHARED_ACCOUNTS
-from okey_runtime.channel import open_channel
 from rich.console import Console
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
+from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
+from okey.money.account import SHARED_ACCOUNTS
+from okey_runtime.channel import open_channel
 from services.okeyctl.reach import Reach
 
 # A ledger of millions of journals is read from its beginning.

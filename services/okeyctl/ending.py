@@ -7,12 +7,12 @@ from typing import Final, NoReturn
 
 import grpc
 import typer
+
 from okey.errors import OkeyError
 from okey_runtime.dev_platform import PlatformNotRunning
 from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.keys import KeyFileBroken
 from okey_runtime.service_token import ServiceTokenMissing
-
 from services.okeyctl.anchors import AnchorFileBroken
 from services.okeyctl.reach import TokenFileMissing
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.variant import Mode, Variant
 from okey_runtime.auth import Role
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR, make_dev_key
-from rich.console import Console
-
 from services.okeyctl import audit as audits
 from services.okeyctl import hands as hand_lines
 from services.okeyctl import simulate as simulation

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from okey_runtime.dev_platform import DATA_DIR_VARIABLE
 
 DataDir = Annotated[

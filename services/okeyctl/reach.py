@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from joserfc.jwk import OKPKey
+
 from okey_runtime.auth import Role, load_signing_key, mint
 from okey_runtime.clock import SystemClock
 from okey_runtime.dev_platform import DevPlatform

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from rich.console import Console
+from rich.table import Table
+
 from okey.bots.choose import choose
 from okey.rules.finish import FinishKind
 from okey.rules.rule_set import DEFAULT_RULE_SET
@@ -16,8 +19,6 @@ from okey.table.commands import Action
 from okey.table.config import TableConfig, check_config
 from okey.table.reasons import OutcomeKind
 from okey.table.view import TableView
-from rich.console import Console
-from rich.table import Table
 
 # The simulation names its tables itself.
 _ANY_TABLE: Final = "simulation"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
-from okey_runtime.channel import open_channel
 from rich.console import Console
 from rich.table import Table
 
+from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
+from okey_runtime.channel import open_channel
 from services.okeyctl.reach import Reach
 
 _TIMEOUT_S: Final = 300.0

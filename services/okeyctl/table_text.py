@@ -3,6 +3,7 @@
 from typing import Final
 
 from google.protobuf.descriptor import EnumDescriptor
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey_runtime.identity import display_name

@@ -7,7 +7,6 @@ from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey_client import OkeyClient
 from okey_runtime.channel import open_channel
 from okey_runtime.service_token import AUTHORIZATION
-
 from services.okeyctl.reach import Reach
 
 _TIMEOUT_S: Final = 10.0

@@ -11,7 +11,6 @@ from okey.errors import InvalidInput
 from okey.rules.deal import Deal, DealContext, Deck, verify
 from okey.rules.tile import Tile, okey_of
 from okey_client import RpcFailure, TableClient
-
 from services.okeyctl.reach import Reach
 from services.okeyctl.tables import open_client
 

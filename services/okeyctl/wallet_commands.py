@@ -8,13 +8,13 @@ from typing import Annotated, Final, TypeVar
 from uuid import uuid4
 
 import typer
+from rich.console import Console
+
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey.money.account import player_account
 from okey_runtime.channel import open_channel
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from okey_runtime.keys import make_chain_key
-from rich.console import Console
-
 from services.okeyctl import statement as statements
 from services.okeyctl.ending import refusals, refuse
 from services.okeyctl.options import DataDir, TokenFile, WalletAddress

@@ -2,7 +2,6 @@
 
 from okey_runtime.config import ServiceSettings
 from okey_runtime.server import serve
-
 from services.rating.app import RatingApp
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from okey_runtime.config import ServiceSettings
 from okey_runtime.database import Database
 from okey_runtime.migrations import migrate
 from okey_runtime.server import ServiceServer
-
 from services.rating.servicer import ACCESS, SERVICE, RatingServicer
 from services.rating.store import RatingStore
 

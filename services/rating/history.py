@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from okey.rating import ChangeKind, Ladder, Sink, Standing
 from sqlalchemy import Connection, Row, Select, func, select
 
+from okey.rating import ChangeKind, Ladder, Sink, Standing
 from services.rating.record import RatingChanged, Recorded, SinkAmount
 from services.rating.schema import history, records, sink_postings
 

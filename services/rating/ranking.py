@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
+
 from okey.errors import InvalidInput, NotFound
 from okey.rating import Ladder, Standing, starting_standing
 from okey.rules.rule_set import RuleSet
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
-
 from services.rating.schema import ratings
 
 

@@ -8,6 +8,8 @@ two equal reports always finds the first.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sqlalchemy import Connection, insert, select, text, update
+
 from okey.rating import (
     Ladder,
     MatchRating,
@@ -19,8 +21,6 @@ from okey.rating import (
     starting_standing,
 )
 from okey.rules.rule_set import RuleSet
-from sqlalchemy import Connection, insert, select, text, update
-
 from services.rating.history import (
     find_record,
     read_forfeiters,

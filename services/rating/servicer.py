@@ -3,12 +3,12 @@
 from typing import Any, Final
 
 import grpc
+
 from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
 from okey.rating import Ladder
 from okey.rules.rule_set import RuleSet
 from okey_runtime.access import AccessTable
 from okey_runtime.identity import Role
-
 from services.rating import wire
 from services.rating.ranking import Place, Section
 from services.rating.store import RatingStore

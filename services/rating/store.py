@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from okey.rating import Ladder, Standing
 from okey.rules.rule_set import RuleSet
 from okey_runtime.database import Database, Isolation
-
 from services.rating import history, ranking, recording
 from services.rating.history import HistoryPage
 from services.rating.ranking import BoardPage, Place, Rank, Section

@@ -16,7 +16,6 @@ from okey.rating import (
 )
 from okey.rules.rule_set import RuleSet
 from okey.rules.variant import Mode, Variant
-
 from services.rating.history import HistoryPage
 from services.rating.ranking import BoardPage, PageTokenMalformed, Rank, RankedPlayer
 from services.rating.record import (

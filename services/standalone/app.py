@@ -13,7 +13,6 @@ from typing import Final
 
 from okey_runtime.clock import SystemClock
 from okey_runtime.dev_platform import DATA_DIR_VARIABLE, dev_key_file, make_dev_key
-
 from services.standalone.banner import banner
 from services.standalone.plan import NAMES, plan_children
 from services.standalone.ports import Ports, fixed_ports, free_ports

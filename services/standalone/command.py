@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+
 from okey_runtime.dev_platform import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR
 from okey_runtime.keys import KeyFileBroken
-
 from services.standalone.app import DataFolderInUse, DataFolderUnusable, Options, run_platform
 from services.standalone.child import ChildEnded, ChildNotReady
 from services.standalone.plan import ValkeyMissing

@@ -5,9 +5,9 @@ from typing import Final
 
 import grpc
 from grpc_health.v1 import health_pb2
+
 from okey_runtime.channel import open_channel
 from okey_runtime.readiness import READINESS
-
 from services.standalone.plan import ChildPlan
 from services.standalone.ports import HOST
 

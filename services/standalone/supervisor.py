@@ -8,7 +8,6 @@ from typing import Final
 
 from okey_runtime.clock import Clock
 from okey_runtime.dev_platform import DevPlatform, RunningProcess
-
 from services.standalone.child import Child, ChildEnded, ChildNotReady, told
 from services.standalone.plan import ChildPlan
 

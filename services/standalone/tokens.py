@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from joserfc.jwk import OKPKey
+
 from okey_runtime.auth import Role, mint, write_jwks
 from okey_runtime.clock import Clock
 from okey_runtime.files import write_atomically

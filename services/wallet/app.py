@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Final
 
 import grpc
+from pydantic import Field, SecretStr
+
 from okey.api.wallet.v1 import wallet_pb2_grpc
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey_runtime.access import AccessTable
@@ -16,8 +18,6 @@ from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import ServiceToken
-from pydantic import Field, SecretStr
-
 from services.wallet.auditing import Auditor
 from services.wallet.books import House
 from services.wallet.chain import ChainKeys

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from okey.money.account import Account, escrow_account, kasa_account, pot_account
 from sqlalchemy import Connection, Subquery, func, literal, or_, select
 
+from okey.money.account import Account, escrow_account, kasa_account, pot_account
 from services.wallet.finding import Finding, FindingKind, Tell, tell_nobody
 from services.wallet.schema import accounts, holds, journals, match_seats, matches, postings, tables
 from services.wallet.states import HoldState, MatchState

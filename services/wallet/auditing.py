@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from sqlalchemy import Connection
+
 from okey.errors import Exhausted, NotFound, Unavailable
 from okey.money.account import Account, is_player
 from okey_runtime.clock import Clock
 from okey_runtime.database import Database, Isolation
 from okey_runtime.logging import get_logger
-from sqlalchemy import Connection
-
 from services.wallet.audit import Audit, audit
 from services.wallet.chain import Head
 from services.wallet.chain_audit import ChainAudit, audit_chain

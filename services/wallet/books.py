@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from sqlalchemy import Connection, bindparam, insert, select
+
 from okey.money.account import Account, is_balance_kept, is_player, player_of
 from okey.money.journal import Journal, JournalKind, Leg
 from okey.money.stake import grant
 from okey.rules.rule_set import RuleSet
 from okey_runtime import failpoints
-from sqlalchemy import Connection, bindparam, insert, select
-
 from services.wallet.decline import AccountFrozen, InsufficientFunds, RulesUnknown
 from services.wallet.insert import insert_new_rows
 from services.wallet.schema import accounts, journals

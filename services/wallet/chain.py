@@ -16,6 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
+
 from okey_runtime.keys import JwksFile, KeyFileBroken, load_signing_key
 
 FIRST_DIGEST: Final = "0" * 64

@@ -1,9 +1,9 @@
 """Ç10: the end of a table."""
 
-from okey.money.account import kasa_account
-from okey.money.stake import close_table
 from sqlalchemy import Table, func, select, update
 
+from okey.money.account import kasa_account
+from okey.money.stake import close_table
 from services.wallet.books import Books, Note
 from services.wallet.command import CloseTable
 from services.wallet.decline import TableClosed, TableNotIdle

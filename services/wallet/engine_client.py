@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 import grpc
+
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
 from okey.api.wallet.v1 import wallet_pb2
 from okey_runtime.errors import from_rpc_error
-
 from services.wallet import wire
 from services.wallet.command import CloseTable, Command, VoidHold, VoidMatch
 from services.wallet.engine_events import EngineAway, MoneyEvent, UnreadableTable

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from okey.money.journal import JournalKind
 from sqlalchemy import ColumnElement, Connection, Select, select
 
+from okey.money.journal import JournalKind
 from services.wallet.command import Command, fingerprint
 from services.wallet.finding import Finding, FindingKind, Tell
 from services.wallet.schema import journals, requests

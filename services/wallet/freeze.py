@@ -1,9 +1,9 @@
 """Freezing a player's account: it still receives, and nothing can be taken from it."""
 
-from okey.errors import InvalidInput
-from okey.money.account import Account, is_player
 from sqlalchemy import Connection, insert, select, update
 
+from okey.errors import InvalidInput
+from okey.money.account import Account, is_player
 from services.wallet.chain_schema import account_freezes
 from services.wallet.decline import AccountNotFound
 from services.wallet.schema import accounts

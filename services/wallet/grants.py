@@ -2,11 +2,11 @@
 
 from typing import Final
 
+from sqlalchemy import select
+
 from okey.money.account import player_account
 from okey.money.journal import MAX_CHIPS, AmountOutOfRange, Journal, JournalKind
 from okey.money.stake import grant
-from sqlalchemy import select
-
 from services.wallet.books import Books, Note
 from services.wallet.command import GrantChips, ReverseJournal
 from services.wallet.decline import JournalNotReversible, JournalReversed, JournalUnknown

@@ -10,7 +10,6 @@ from typing import Final
 from okey.money.account import Account
 from okey_runtime.clock import Clock
 from okey_runtime.database import Database, Isolation
-
 from services.wallet.auditing import Auditor, FullAudit
 from services.wallet.chain import Head
 from services.wallet.finding import Finding

@@ -7,10 +7,11 @@ to the books but not change them. Privileges that are not listed here are taken 
 from collections.abc import Mapping
 from typing import Final
 
-from okey_runtime.database import Database, parse_url
-from okey_runtime.migrations import UPGRADE_LOCK_ID
 from pydantic import SecretStr
 from sqlalchemy import Connection, inspect, text
+
+from okey_runtime.database import Database, parse_url
+from okey_runtime.migrations import UPGRADE_LOCK_ID
 
 PRIVILEGES: Final[Mapping[str, str]] = {
     "alembic_version": "SELECT",

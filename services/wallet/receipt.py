@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-from okey.money.account import Account
-from okey.money.journal import Leg
 from sqlalchemy import Connection, bindparam, select
 
+from okey.money.account import Account
+from okey.money.journal import Leg
 from services.wallet.command import Command, fingerprint
 from services.wallet.decline import DECLINES, Declined, TransferIdReused
 from services.wallet.insert import insert_new

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+from sqlalchemy import bindparam, select, update
+
 from okey.money.account import (
     escrow_account,
     kasa_account,
@@ -16,8 +18,6 @@ from okey.money.settle import settle
 from okey.money.stake import void_match, void_open_match
 from okey.rules.rule_set import RuleSet
 from okey.rules.variant import Mode, Variant
-from sqlalchemy import bindparam, select, update
-
 from services.wallet.books import Books, Note
 from services.wallet.command import ForfeitSeat, SettleMatch, VoidMatch
 from services.wallet.decline import SeatNotOwned

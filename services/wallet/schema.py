@@ -9,7 +9,6 @@ and issuance) have postings only, so nobody waits for them.
 
 from typing import Final
 
-from okey.money.account import SHARED_ACCOUNTS
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -26,6 +25,8 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
+
+from okey.money.account import SHARED_ACCOUNTS
 
 metadata: Final = MetaData()
 

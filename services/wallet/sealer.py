@@ -2,12 +2,12 @@
 
 from typing import Final
 
+from sqlalchemy import Connection
+
 from okey.errors import Exhausted, NotFound, Unavailable
 from okey_runtime.clock import Clock
 from okey_runtime.database import Database, Isolation
 from okey_runtime.logging import get_logger
-from sqlalchemy import Connection
-
 from services.wallet.chain import Block, ChainKeys, Head
 from services.wallet.metrics import CHAIN_HEAD, SEALED
 from services.wallet.sealing import newest_block, seal_next

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import grpc
+
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey.errors import Forbidden
 from okey.money.account import Account, is_player, parse_account, player_account
 from okey_runtime.access import AccessTable
 from okey_runtime.identity import Identity, Role, current_identity
-
 from services.wallet import wire
 from services.wallet.command import (
     CloseTable,

@@ -3,7 +3,6 @@
 from okey.money.account import escrow_account, player_account
 from okey.money.match import joining_price
 from okey.money.stake import hold, void_hold
-
 from services.wallet.books import Books, Note
 from services.wallet.command import HoldStake, VoidHold
 from services.wallet.decline import (

@@ -1,11 +1,11 @@
 """M2: a match starts when every seat's stake is held, or nobody's chips move."""
 
+from sqlalchemy import insert, update
+
 from okey.money.account import escrow_account, kasa_account, pot_account
 from okey.money.match import MatchMoney
 from okey.money.stake import start_match
 from okey.rules.variant import Variant
-from sqlalchemy import insert, update
-
 from services.wallet.books import Books, Note
 from services.wallet.command import StartMatch
 from services.wallet.decline import HoldsMissing

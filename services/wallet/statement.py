@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from okey.money.account import Account, is_balance_kept
-from okey.money.journal import JournalKind
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
+from okey.money.account import Account, is_balance_kept
+from okey.money.journal import JournalKind
 from services.wallet.decline import AccountNotFound
 from services.wallet.schema import accounts, journals, postings
 

@@ -3,13 +3,13 @@
 from collections.abc import AsyncIterator
 from typing import Final, assert_never
 
+from sqlalchemy import Connection
+
 from okey.errors import InvalidInput, Unavailable
 from okey.money.account import Account, is_player
 from okey_runtime import failpoints
 from okey_runtime.clock import Clock
 from okey_runtime.database import Database, Isolation
-from sqlalchemy import Connection
-
 from services.wallet.audit import Audit, audit
 from services.wallet.books import Books, House
 from services.wallet.closing import close

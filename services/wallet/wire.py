@@ -10,7 +10,6 @@ from okey.money.journal import JournalKind
 from okey.money.outcome import CanakDraw, CanakWin, HouseWin, KlasikDraw, KlasikWin, Outcome
 from okey.rules.finish import FinishKind
 from okey.rules.variant import Mode, Variant
-
 from services.wallet.audit import Audit, Finding
 from services.wallet.auditing import FullAudit
 from services.wallet.chain import Head

@@ -14,6 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
 from okey.bots.choose import choose
 from okey.rules.deal import DealContext, shuffle
 from okey.rules.distance import distance_to_normal
@@ -25,10 +29,6 @@ from okey.table import commands as c
 from okey.table.config import TableConfig
 from okey.table.decide import step
 from okey.table.state import TableState
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
-
 from services.engine.wire import view_message
 from tests import oracle
 from tests.factories import Driver, canak, paid, seed

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Final
 
 from joserfc.jwk import OKPKey
-from okey_runtime.clock import SystemClock
-from okey_runtime.database import Database, Isolation
-from okey_runtime.logging import configure_logging
 from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Connection, func, select
 
+from okey_runtime.clock import SystemClock
+from okey_runtime.database import Database, Isolation
+from okey_runtime.logging import configure_logging
 from services.wallet.audit import audit
 from services.wallet.chain import ChainKeys
 from services.wallet.chain_audit import audit_chain

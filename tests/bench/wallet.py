@@ -21,6 +21,11 @@ from typing import Final
 
 import grpc
 import uvloop
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from sqlalchemy import Connection, text
+
 from okey.api.common.v1 import common_pb2
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey.money.outcome import KlasikWin
@@ -31,11 +36,6 @@ from okey_runtime.clock import SystemClock
 from okey_runtime.database import Database, Isolation
 from okey_runtime.identity import Role
 from okey_runtime.migrations import migrate
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
-from sqlalchemy import Connection, text
-
 from services.wallet.app import MIGRATIONS
 from services.wallet.books import House
 from services.wallet.command import SettleMatch

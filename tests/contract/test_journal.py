@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import Connection
+
 from okey.table.events import CountdownCancelled, SeatPaid
 from okey_runtime.clock import SystemClock
 from okey_runtime.database import Database
 from okey_runtime.migrations import migrate
-from sqlalchemy import Connection
-
 from services.engine import schema
 from services.engine.app import MIGRATIONS
 from services.engine.appending import Append, SitsElsewhere, Taken, Verdict

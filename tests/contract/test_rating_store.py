@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import Connection
+
 from okey.rating import (
     CanakWon,
     ChangeKind,
@@ -26,8 +28,6 @@ from okey.rules.rule_set import DEFAULT_RULE_SET, RuleSet
 from okey.rules.variant import Mode, Variant
 from okey_runtime.database import Database
 from okey_runtime.migrations import migrate
-from sqlalchemy import Connection
-
 from services.rating import schema
 from services.rating.app import MIGRATIONS
 from services.rating.ranking import NotRanked, PageTokenMalformed, Place, Section

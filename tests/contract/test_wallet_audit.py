@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 import pytest
-from okey.money.account import escrow_account, player_account
-from okey_runtime.clock import VirtualClock
 from prometheus_client import REGISTRY
 
+from okey.money.account import escrow_account, player_account
+from okey_runtime.clock import VirtualClock
 from services.wallet.auditing import Auditor, FullAudit
 from services.wallet.command import CloseTable, Command
 from services.wallet.decline import AccountFrozen, AccountNotFound, InsufficientFunds

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from joserfc.jwk import OKPKey
-from okey.money.account import HOUSE_PENALTY, HOUSE_RAKE, player_account
-from okey_runtime.clock import VirtualClock
-from okey_runtime.keys import create_signing_key, write_jwks
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
+from okey.money.account import HOUSE_PENALTY, HOUSE_RAKE, player_account
+from okey_runtime.clock import VirtualClock
+from okey_runtime.keys import create_signing_key, write_jwks
 from services.wallet.auditing import Auditor
 from services.wallet.chain import ChainKeys, Head
 from services.wallet.finding import FindingKind

@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
+
 from okey.api.wallet.v1 import wallet_pb2
 from okey.money.journal import MAX_CHIPS, AmountOutOfRange
 from okey.money.outcome import CanakDraw
 from okey.money.stake import StakeOutOfRange
 from okey_runtime.clock import VirtualClock
-
 from services.wallet.command import GrantChips, SettleMatch
 from services.wallet.decline import DECLINES, Declined, TransferIdReused
 from services.wallet.wallet import Wallet

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import Connection
+
 from okey.errors import OkeyError
 from okey.money.account import (
     HOUSE_BONUS,
@@ -29,8 +31,6 @@ from okey.rules.rule_set import DEFAULT_RULE_SET, RuleSet
 from okey.rules.variant import Mode, Variant
 from okey_runtime.clock import VirtualClock
 from okey_runtime.database import Database
-from sqlalchemy import Connection
-
 from services.wallet import decline, schema
 from services.wallet.audit import FindingKind
 from services.wallet.books import House

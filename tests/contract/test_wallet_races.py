@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator
 from itertools import cycle
 
 import pytest
+from sqlalchemy import Connection, make_url, text
+
 from okey.money.account import SYSTEM_ISSUANCE, Account, player_account
 from okey.money.outcome import CanakDraw, CanakWin
 from okey.rules.finish import FinishKind
 from okey_runtime.clock import VirtualClock
 from okey_runtime.database import Isolation
 from okey_runtime.postgres import postgres_engine
-from sqlalchemy import Connection, make_url, text
-
 from services.wallet.books import Books
 from services.wallet.command import SettleMatch, VoidMatch
 from services.wallet.wallet import Wallet

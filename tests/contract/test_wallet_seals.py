@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
-from okey_runtime.clock import VirtualClock
 from pydantic import SecretStr
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
 
+from okey_runtime.clock import VirtualClock
 from services.wallet import schema
 from services.wallet.app import migrate_ledger
 from services.wallet.privileges import PRIVILEGES

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+from sqlalchemy import Connection, select
+
 from okey.errors import OkeyError
 from okey.money.account import SHARED_ACCOUNTS
 from okey.money.forfeit import ForfeitCause
@@ -20,8 +22,6 @@ from okey.rules.variant import Mode, Variant
 from okey_runtime.clock import VirtualClock
 from okey_runtime.database import Database
 from okey_runtime.migrations import migrate
-from sqlalchemy import Connection, select
-
 from services.wallet import schema
 from services.wallet.app import MIGRATIONS
 from services.wallet.books import House

@@ -21,7 +21,6 @@ from okey.money.stake import (
 )
 from okey.rules.rule_set import DEFAULT_RULE_SET, RuleSet
 from okey.rules.variant import Variant
-
 from services.wallet.command import (
     CloseTable,
     Command,

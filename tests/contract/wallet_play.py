@@ -2,14 +2,14 @@
 
 from itertools import count
 
+from sqlalchemy import text
+
 from okey.money.account import Account, kasa_account, parse_account, player_account
 from okey.money.forfeit import ForfeitCause
 from okey.money.outcome import Outcome
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.variant import Mode, Variant
 from okey_runtime.database import Database
-from sqlalchemy import text
-
 from services.wallet.command import (
     CloseTable,
     Command,

@@ -6,7 +6,6 @@ from functools import cache
 from typing import Final, get_type_hints
 
 from okey_runtime.config import SECRETS_DIR_VARIABLE, ServiceSettings
-
 from tests.deploy.manifests import ROOT
 
 SERVICES: Final = tuple(

@@ -4,9 +4,9 @@ import base64
 from pathlib import Path
 
 import pytest
-from okey_runtime.config import Environment, ServiceSettings, SettingsRefused
 from pydantic import SecretStr
 
+from okey_runtime.config import Environment, ServiceSettings, SettingsRefused
 from tests.deploy.code import SERVICES, settings_class
 from tests.deploy.manifests import DEPLOY, Platform, build
 

@@ -15,11 +15,11 @@ from typing import Final
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2
+
+from deploy.overlays.dev import tokens
 from okey_runtime.clock import SystemClock
 from okey_runtime.dev_platform import make_dev_key
 from okey_runtime.readiness import LIVENESS, READINESS
-
-from deploy.overlays.dev import tokens
 from tests.deploy.code import SERVICES
 from tests.deploy.manifests import DEPLOY, ROOT, Platform, build
 from tests.fixtures.postgres import PostgresServer, postgres_server

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+
+from deploy.overlays.dev import tokens
 from okey_runtime.auth import JwksFile, Role, TokenVerifier
 from okey_runtime.clock import SystemClock
 from okey_runtime.dev_platform import make_dev_key
-
-from deploy.overlays.dev import tokens
 from tests.deploy.manifests import DEPLOY, Platform, build
 
 

@@ -9,7 +9,6 @@ from typing import Final, TypeAlias
 
 from okey_runtime.config import SECRETS_DIR_VARIABLE
 from okey_runtime.readiness import LIVENESS, READINESS
-
 from tests.deploy.code import SERVICES, is_startable, variables_of
 from tests.deploy.manifests import Platform, Workload
 

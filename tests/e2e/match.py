@@ -12,7 +12,6 @@ from okey.api.engine.v1 import table_pb2
 from okey.api.lobby.v1 import lobby_pb2
 from okey_client import OkeyClient, TableClient, autoplay
 from okey_runtime.dev_platform import DevPlatform
-
 from services.okeyctl import audit
 from services.okeyctl.demo.platform import StartedPlatform
 

@@ -3,10 +3,10 @@
 import asyncio
 
 import pytest
+
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey_client import Change, autoplay
 from okey_runtime.channel import open_channel
-
 from services.okeyctl.demo.platform import StartedPlatform
 from tests.e2e.match import (
     Seated,

@@ -6,7 +6,6 @@ import sys
 
 from okey.api.engine.v1 import table_pb2
 from okey_client import autoplay
-
 from services.okeyctl.demo.platform import StartedPlatform
 from tests.e2e.match import (
     STAKE,

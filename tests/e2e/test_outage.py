@@ -3,11 +3,11 @@
 import asyncio
 
 import pytest
+
 from okey.api.common.v1 import common_pb2
 from okey.api.lobby.v1 import lobby_pb2
 from okey.api.rating.v1 import rating_pb2
 from okey_client import OkeyClient, autoplay
-
 from services.okeyctl.demo.platform import StartedPlatform
 from services.standalone.plan import NAMES
 from tests.e2e.match import (

@@ -6,6 +6,7 @@ from typing import Any
 
 import grpc
 import pytest
+
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
@@ -16,7 +17,6 @@ from okey_runtime.clock import SystemClock
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.service_token import fixed_token
-
 from services.okeyctl.demo.platform import StartedPlatform
 from tests.e2e.match import Seated, Tables
 

@@ -7,11 +7,11 @@ import grpc
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2
 from okey_runtime.channel import open_channel
 from okey_runtime.service_token import fixed_token
-
 from services.okeyctl.demo.platform import StartedPlatform
 from tests.e2e.match import Tables, play_to_the_end
 

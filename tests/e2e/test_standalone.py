@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from okey_runtime.dev_platform import DevPlatform
 
+from okey_runtime.dev_platform import DevPlatform
 from services.okeyctl.demo.platform import StartedPlatform
 from tests.e2e.conftest import CLOCK_FACTOR
 from tests.e2e.match import Tables, house_bonus, play_to_the_end, require_no_chip_lost

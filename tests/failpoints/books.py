@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from okey_runtime.clock import VirtualClock
-from okey_runtime.database import Database
 from sqlalchemy import Connection, select
 
+from okey_runtime.clock import VirtualClock
+from okey_runtime.database import Database
 from services.wallet import schema
 from services.wallet.wallet import Wallet
 from tests.factories import TABLE_ID

@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import count
 from typing import Final, TypeVar
 
+from sqlalchemy import Connection, update
+
 from okey.errors import Exhausted, Unavailable
 from okey.rules.tile import Tile
 from okey.table import commands as c
@@ -18,8 +20,6 @@ from okey_runtime import failpoints
 from okey_runtime.clock import VirtualClock
 from okey_runtime.config import Environment
 from okey_runtime.database import Database
-from sqlalchemy import Connection, update
-
 from services.engine import schema
 from services.engine.accepted import Accepted
 from services.engine.actor import TableActor

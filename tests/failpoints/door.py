@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from typing import Any, Final
 
 import grpc
+
 from okey.api.wallet.v1 import wallet_pb2
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey_runtime.channel import open_channel
@@ -14,7 +15,6 @@ from okey_runtime.database import Database
 from okey_runtime.identity import Identity, Role
 from okey_runtime.interceptors import CallInterceptor
 from okey_runtime.service_token import fixed_token
-
 from services.wallet import wire
 from services.wallet.books import House
 from services.wallet.command import CloseTable, Command, VoidHold, VoidMatch

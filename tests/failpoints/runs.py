@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from okey_runtime.migrations import migrate
-
 from services.engine.app import MIGRATIONS as ENGINE_MIGRATIONS
 from services.wallet.app import MIGRATIONS as WALLET_MIGRATIONS
 from tests.failpoints.books import Booked, require_exactly_once

@@ -8,7 +8,6 @@ from okey.rules.variant import Variant
 from okey.table import commands as c
 from okey.table.config import TableConfig
 from okey.table.state import Phase, SeatStatus, TableState
-
 from tests.factories import TABLE_ID
 from tests.failpoints.crashing import Crashing
 from tests.failpoints.door import WELCOME

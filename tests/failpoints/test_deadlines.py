@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import grpc
 import pytest
+from sqlalchemy.util import await_only
+
 from okey.api.common.v1 import common_pb2
 from okey.api.wallet.v1 import wallet_pb2
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey_runtime import failpoints
 from okey_runtime.clock import VirtualClock
 from okey_runtime.config import Environment
-from sqlalchemy.util import await_only
-
 from services.wallet.servicer import SERVICE
 from services.wallet.wallet import Wallet
 from tests.failpoints.books import answers, booked

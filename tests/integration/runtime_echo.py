@@ -6,7 +6,6 @@ import sys
 from okey_runtime.config import ServiceSettings
 from okey_runtime.logging import get_logger
 from okey_runtime.server import ServiceServer, serve
-
 from tests.unit.runtime.echo import EchoApp
 
 

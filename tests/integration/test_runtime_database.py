@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from okey_runtime import postgres
-from okey_runtime.database import Database, DatabaseAway, DatabaseBusy, Isolation, Work
-from okey_runtime.migrations import UPGRADE_LOCK_ID, migrate
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import ProgrammingError
 
+from okey_runtime import postgres
+from okey_runtime.database import Database, DatabaseAway, DatabaseBusy, Isolation, Work
+from okey_runtime.migrations import UPGRADE_LOCK_ID, migrate
 from tests.fixtures.postgres import PostgresServer, postgres_server, postgres_url
 from tests.unit.runtime.database_contract import DatabaseContract, add, chips
 from tests.unit.runtime.migrations import ACCOUNTS, migrations

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from okey_runtime.channel import open_channel
 from okey_runtime.config import DEV_ISSUER
 from okey_runtime.service_token import fixed_token
-
 from tests.fixtures.issuer import Issuer
 from tests.unit.runtime.caller import Caller
 from tests.unit.runtime.echo import SERVER_STREAM, UNARY, ask

@@ -5,11 +5,11 @@ import socket
 import time
 
 import pytest
-from okey_runtime import redis
-from okey_runtime.redis import open_redis
 from pydantic import SecretStr
 from redis.exceptions import RedisError
 
+from okey_runtime import redis
+from okey_runtime.redis import open_redis
 from tests.fixtures.valkey import Valkey, valkey, valkey_server
 
 __all__ = ["valkey", "valkey_server"]

@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import okey.api
 import pytest
 from google.protobuf.descriptor import ServiceDescriptor
+
+import okey.api
 from okey_runtime.access import PUBLIC, AccessTable, Public
 from okey_runtime.config import ServiceSettings
 from okey_runtime.identity import Role
 from okey_runtime.server import App
-
 from services.bots.app import BotsApp
 from services.engine.app import EngineApp
 from services.engine.settings import EngineSettings

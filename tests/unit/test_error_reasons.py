@@ -14,13 +14,13 @@ from pathlib import Path
 from types import ModuleType
 
 import grpc
+
 import okey
 import okey_client
 import okey_runtime
+import services
 from okey.errors import AlreadyExists, OkeyError, Refused
 from okey_runtime.errors import code_of
-
-import services
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (okey, okey_runtime, okey_client, services)

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from joserfc.jwk import OKPKey
+
 from okey_runtime.auth import Role, mint
 from okey_runtime.clock import Clock, SystemClock
 from okey_runtime.dev_platform import make_dev_key

@@ -10,11 +10,11 @@ from types import TracebackType
 from typing import Final, Self
 
 from joserfc.jwk import OKPKey
+
 from okey_client import OkeyClient, RetryPolicy
 from okey_runtime.auth import Role, load_signing_key
 from okey_runtime.dev_platform import DevPlatform, PlatformNotRunning
 from okey_runtime.service_token import fixed_token
-
 from services.okeyctl.reach import TTL_MS, Reach, dev_token
 
 _START_TIMEOUT_S: Final = 60.0

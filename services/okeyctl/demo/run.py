@@ -14,7 +14,6 @@ from okey.money.account import player_account
 from okey.money.match import forfeit_price
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey_client import RpcFailure
-
 from services.okeyctl import audit
 from services.okeyctl.demo.platform import PlatformDidNotStart, StartedPlatform
 from services.okeyctl.demo.player import Player

@@ -6,7 +6,6 @@ from typing import Final
 
 from okey.api.common.v1 import common_pb2
 from okey.api.lobby.v1 import lobby_pb2
-
 from services.okeyctl.demo.player import Habits
 
 _SLOW_TURN_MS: Final = 120_000

@@ -8,7 +8,6 @@ from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import table_pb2
 from okey.api.events.v1 import events_pb2
 from okey_client import Change, OkeyClient
-
 from services.okeyctl.table_text import person_name, seat_name, table_lines, tile_text
 
 Say = Callable[[str], None]

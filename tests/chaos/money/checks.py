@@ -4,13 +4,13 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator
 
+from sqlalchemy import Connection, Select, select
+
 from okey.table import events as e
 from okey.table.reasons import VoidReason
 from okey_runtime.clock import SystemClock
 from okey_runtime.database import Database, DatabaseAway
 from okey_runtime.identity import Role
-from sqlalchemy import Connection, Select, select
-
 from services.engine import schema as engine
 from services.engine.record import decode_events
 from services.wallet import schema as wallet

@@ -6,10 +6,10 @@ from itertools import count
 from typing import Any, Final
 
 import grpc
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey_runtime.identity import Role
-
 from tests.chaos.money.stand import WELCOME, Stand
 
 _TIMEOUT_S: Final = 3.0

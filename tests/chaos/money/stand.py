@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import grpc
+
 from okey_runtime.channel import open_channel
 from okey_runtime.config import DEFAULT_AUDIENCE, DEV_ISSUER, Environment, ServiceSettings
 from okey_runtime.failpoints import POINTS
@@ -16,7 +17,6 @@ from okey_runtime.identity import Role
 from okey_runtime.keys import create_signing_key
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
-
 from services.rating.app import RatingApp
 from services.standalone.ports import free_ports
 from tests.chaos.money.processes import Service

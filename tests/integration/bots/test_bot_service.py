@@ -6,6 +6,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+
 from okey.api.bots.v1 import bots_pb2, bots_pb2_grpc
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import table_pb2
@@ -19,7 +20,6 @@ from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
-
 from services.bots.app import BotsApp
 from tests.fixtures.issuer import Issuer
 from tests.unit.bots.views import view

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.api.events.v1 import events_pb2
 from okey.errors import Unavailable
@@ -14,7 +15,6 @@ from okey_runtime.access import AccessTable
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
-
 from tests.fixtures.issuer import Issuer
 from tests.fixtures.partial_service import serve_methods
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import table_pb2
 from okey.api.events.v1 import events_pb2
@@ -14,7 +15,6 @@ from okey.rules.variant import BotLevel
 from okey_client import Change, ClientNotConfigured, OkeyClient, RpcFailure, autoplay
 from okey_runtime.config import Environment
 from okey_runtime.identity import Role
-
 from services.lobby.app import LobbyApp
 from services.lobby.settings import LobbySettings
 from tests.fixtures.valkey import Valkey

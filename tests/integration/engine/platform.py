@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey.api.rating.v1 import rating_pb2_grpc
@@ -16,7 +17,6 @@ from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
-
 from services.bots.app import BotsApp
 from services.engine.app import EngineApp
 from services.engine.settings import EngineSettings

@@ -7,13 +7,13 @@ from typing import Any
 
 import grpc
 import pytest
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey.api.events.v1 import events_pb2, events_pb2_grpc
 from okey.api.rating.v1 import rating_pb2
 from okey.rules.deal import commit
 from okey_runtime.identity import Role
-
 from tests.integration.engine.platform import (
     Phase,
     Platform,

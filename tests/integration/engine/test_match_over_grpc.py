@@ -6,7 +6,6 @@ from pathlib import Path
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2
 from okey.api.wallet.v1 import wallet_pb2
-
 from tests.integration.engine.platform import Phase, Platform, Player, platform
 
 NACHSPIEL = Phase.PHASE_NACHSPIEL

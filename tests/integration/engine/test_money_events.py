@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+
 from okey.api.engine.v1 import engine_pb2
 from okey_runtime.clock import SystemClock
 from okey_runtime.database import Database
 from okey_runtime.identity import Role
-
 from services.wallet.auditing import Auditor, FullAudit
 from services.wallet.engine_client import EngineClient
 from services.wallet.finding import FindingKind

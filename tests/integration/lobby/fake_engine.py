@@ -15,7 +15,6 @@ from okey_runtime.access import AccessTable
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.identity import Role, current_identity
 from okey_runtime.server import ServiceServer
-
 from tests.fixtures.partial_service import Methods, serve_methods
 
 TABLES = "okey.api.engine.v1.TableService"

@@ -3,8 +3,8 @@
 import asyncio
 
 import pytest
-from okey_runtime.clock import VirtualClock
 
+from okey_runtime.clock import VirtualClock
 from services.lobby.background import repeat
 from tests.integration.lobby.fake_engine import Away
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import grpc
 import pytest
+from pydantic import SecretStr
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
@@ -15,8 +17,6 @@ from okey_runtime.config import Environment
 from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
-from pydantic import SecretStr
-
 from services.lobby.app import LobbyApp, LobbyNotConfigured
 from services.lobby.settings import LobbySettings
 from tests.fixtures.issuer import Issuer

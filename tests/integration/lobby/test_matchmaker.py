@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.rules.variant import Mode
@@ -14,7 +15,6 @@ from okey_runtime.clock import VirtualClock
 from okey_runtime.errors import RpcFailure
 from okey_runtime.identity import Role
 from okey_runtime.redis import open_redis
-
 from services.lobby.engine_tables import EngineTables
 from services.lobby.matchmaker import Matchmaker
 from services.lobby.table_list import RENEWAL_MS, TableList

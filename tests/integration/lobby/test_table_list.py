@@ -5,14 +5,14 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from redis.asyncio import Redis
+
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import VirtualClock
 from okey_runtime.errors import RpcFailure
 from okey_runtime.identity import Role
 from okey_runtime.redis import open_redis
-from redis.asyncio import Redis
-
 from services.lobby.engine_tables import EngineTables
 from services.lobby.table_list import KEEP_MS, RENEWAL_MS, TableList, TableListUnavailable
 from tests.fixtures.issuer import Issuer

@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator
 
 import pytest
+
 from okey_runtime.clock import VirtualClock
 from okey_runtime.redis import open_redis
-
 from services.lobby.terms import Terms
 from services.lobby.ticket import (
     Claim,

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2
 from okey.errors import NotFound
@@ -15,8 +17,6 @@ from okey_runtime.access import AccessTable
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
-from typer.testing import CliRunner
-
 from services.okeyctl.main import app
 from tests.fixtures.issuer import Issuer
 from tests.fixtures.partial_service import serve_methods

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import grpc
 import pytest
+from pydantic import SecretStr
+
 from okey.api.common.v1 import common_pb2
 from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
 from okey.rating import ChangeKind, Departure, Ladder
@@ -16,8 +18,6 @@ from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
-from pydantic import SecretStr
-
 from services.rating.app import DatabaseUrlMissing, RatingApp
 from services.rating.ranking import Section
 from tests.fixtures.issuer import Issuer

@@ -8,6 +8,9 @@ from typing import Any
 
 import grpc
 import pytest
+from prometheus_client import REGISTRY
+from pydantic import SecretStr
+
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import VirtualClock
@@ -15,9 +18,6 @@ from okey_runtime.config import Environment
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
-from prometheus_client import REGISTRY
-from pydantic import SecretStr
-
 from services.wallet.app import WalletApp, WalletSettings
 from services.wallet.finding import FindingKind
 from tests.fixtures.issuer import Issuer

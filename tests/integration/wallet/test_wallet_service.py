@@ -5,6 +5,8 @@ from pathlib import Path
 
 import grpc
 import pytest
+from pydantic import SecretStr
+
 from okey.api.common.v1 import common_pb2
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey.money.journal import JournalKind
@@ -14,8 +16,6 @@ from okey_runtime.config import Environment
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
-from pydantic import SecretStr
-
 from services.wallet.app import DatabaseUrlMissing, WalletApp, WalletSettings
 from services.wallet.audit import FindingKind
 from services.wallet.decline import DECLINES

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from okey.bots.choose import choose
 from okey.bots.outlook import NotToMove, Outlook
 from okey.rules.tile import FULL_SET, Tile, without
@@ -13,7 +14,6 @@ from okey.rules.variant import BotLevel
 from okey.table.commands import Discard, Draw, DrawSource, Finish
 from okey.table.legal import LegalAction
 from okey.table.view import TableView
-
 from tests.unit.bots.views import view
 
 WON_WITH_ONE_TO_SPARE = "Y1 Y2 Y3 B5 B6 B7 B8 R4 Y4 K4 K11 K12 K13 K1 R2"

@@ -1,6 +1,7 @@
 """What a house seat's bot declares: gösterge, çift, finish."""
 
 import pytest
+
 from okey.bots.choose import choose
 from okey.rules.tile import Tile
 from okey.rules.variant import BotLevel, Variant
@@ -13,7 +14,6 @@ from okey.table.commands import (
     WithdrawCift,
 )
 from okey.table.legal import LegalAction as L
-
 from tests.unit.bots.views import view
 
 NORMAL_HAND = "Y1 Y2 Y3 B5 B6 B7 B8 R4 Y4 K4 K11 K12 K13 K1"

@@ -1,13 +1,13 @@
 """Which tile a bot gives away."""
 
 import pytest
+
 from okey.bots.choose import choose
 from okey.bots.discard import neighbours
 from okey.rules.tile import Tile, parse_rack
 from okey.rules.variant import BotLevel
 from okey.table.commands import Action, Discard
 from okey.table.legal import LegalAction
-
 from tests.unit.bots.views import view
 
 MELDS = "Y1 Y2 Y3 B5 B6 B7 R4 Y4 K4 K11 K12 K13"

@@ -1,11 +1,11 @@
 """Where a bot draws from."""
 
 import pytest
+
 from okey.bots.choose import choose
 from okey.rules.variant import BotLevel
 from okey.table.commands import Draw, DrawSource
 from okey.table.legal import LegalAction
-
 from tests.unit.bots.views import view
 
 ONE_AWAY = "Y1 Y2 Y3 B5 B6 B7 B8 R4 Y4 K4 K11 K12 K13 R13"

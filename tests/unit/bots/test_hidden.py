@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from okey.bots.choose import choose
 from okey.rules.variant import BotLevel
 from okey.table import commands as c

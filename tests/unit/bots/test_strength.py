@@ -3,6 +3,7 @@
 from hashlib import sha256
 
 import pytest
+
 from okey.bots.choose import choose
 from okey.rules.variant import BotLevel
 from okey.simulation.play import Policy, simulate

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import table_pb2
 from okey.bots.choose import choose
@@ -14,7 +15,6 @@ from okey.table.config import TableConfig
 from okey.table.legal import LegalAction
 from okey.table.view import TableView
 from okey_runtime.codec import encode
-
 from services.bots.wire import ViewMalformed, view_from
 from tests.unit.bots.views import view
 

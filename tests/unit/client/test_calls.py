@@ -6,6 +6,7 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2, status_pb2
 from grpc.aio import AioRpcError, Metadata
+
 from okey_client.calls import Calls, RetryPolicy, new_request_id
 from okey_runtime.errors import DOMAIN, STATUS_DETAILS_KEY, RpcFailure
 

@@ -9,11 +9,11 @@ from typing import Any
 import grpc
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
+
 from okey.api.rating.v1 import rating_pb2
 from okey.api.wallet.v1 import wallet_pb2
 from okey.table import commands as c
 from okey_runtime.errors import DOMAIN, STATUS_DETAILS_KEY
-
 from services.engine.ai import NoAnswer, Question
 
 Context = grpc.aio.ServicerContext[Any, Any]

@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
+
 from okey.table import events as e
 from okey.table.reasons import Departure, OutcomeKind, VacateReason
-
 from services.engine.accepted import HELD, MOST_KEPT, AcceptedRequests, Holds
 from services.engine.errors import RequestIdReused
 from services.engine.record import Request, Row

@@ -5,6 +5,7 @@ from itertools import combinations_with_replacement, product
 from pathlib import Path
 
 import pytest
+
 from okey.errors import OkeyError
 from okey.rules.deal import commit
 from okey.table import commands as c
@@ -15,7 +16,6 @@ from okey.table.errors import MatchRunning, NotSeated, TimerStale, TurnExpired, 
 from okey.table.evolve import evolve
 from okey.table.state import TableState, running_timers
 from okey_runtime.clock import VirtualClock
-
 from services.engine.accepted import Accepted
 from services.engine.actor import Change, TableActor
 from services.engine.appending import Append, Verdict

@@ -7,6 +7,7 @@ from typing import Any
 
 import grpc
 import pytest
+
 from okey.api.bots.v1 import bots_pb2, bots_pb2_grpc
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import table_pb2
@@ -17,7 +18,6 @@ from okey.table import events as e
 from okey.table.legal import LegalAction
 from okey.table.state import TableState
 from okey.table.view import view
-
 from services.engine.actor import TableActor
 from services.engine.ai import ActionMissing, BotWorkers, NoAnswer, Question, action_of
 from tests.factories import dealt

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 import pytest
+
 from okey.rules.deal import commit
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.events import Event
 from okey.table.public import REVEALED
-
 from services.engine.errors import NoSuchRound, RoundNotEnded
 from services.engine.finished_round import find_round
 from services.engine.record import Row

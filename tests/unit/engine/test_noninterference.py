@@ -8,6 +8,7 @@ import random
 from dataclasses import dataclass, field, replace
 
 import pytest
+
 from okey.api.engine.v1 import engine_pb2
 from okey.rules.tile import Tile
 from okey.rules.variant import Mode
@@ -19,7 +20,6 @@ from okey.table.events import Event
 from okey.table.public import REVEALED
 from okey.table.state import TableState
 from okey.table.view import SPECTATOR, view
-
 from services.engine.record import Row
 from services.engine.wire import prompt_message, update_message, view_message, viewers_along
 from tests.factories import PLAYERS, STOCK, Driver, canak, esli, klasik, paid, seed, solo, starting

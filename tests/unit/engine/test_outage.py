@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+
 from okey.api.engine.v1 import engine_pb2
 from okey.table import commands as c
 from okey.table.state import SeatStatus
 from okey_runtime.clock import VirtualClock
 from okey_runtime.database import DatabaseAway
 from okey_runtime.errors import RpcFailure
-
 from services.engine.actor import TableActor
 from services.engine.player_commands import PlayerCommands
 from tests.unit.engine.doubles import AWAY, declined

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.state import Phase, SeatStatus
-
 from services.engine.appending import Append
 from services.engine.errors import EngineStopping, NoSuchTable, TableQuarantined
 from services.engine.record import encode_events

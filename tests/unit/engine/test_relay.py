@@ -7,6 +7,8 @@ from pathlib import Path
 import grpc
 import pytest
 from google.protobuf.message import Message
+from prometheus_client import REGISTRY
+
 from okey.api.common.v1 import common_pb2
 from okey.api.rating.v1 import rating_pb2
 from okey.api.wallet.v1 import wallet_pb2
@@ -18,8 +20,6 @@ from okey.table.reasons import Departure, OutcomeKind
 from okey.table.state import Phase, SeatStatus, TableState
 from okey.table.view import SPECTATOR, view
 from okey_runtime.validation import check_message
-from prometheus_client import REGISTRY
-
 from services.engine.backoff import FIRST_WAIT_S, LAST_WAIT_S, waits_s
 from services.engine.rating_sink import RatingSink
 from services.engine.record import Row

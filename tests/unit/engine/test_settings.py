@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
+
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.table.config import TableConfig, check_config
 from okey_runtime.config import Environment
-from pydantic import ValidationError
-
 from services.engine.settings import EngineSettings
 
 ADDRESSES: dict[str, Any] = {

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+
 from okey.table.commands import Timer, TimerKind
 from okey_runtime.clock import VirtualClock
-
 from services.engine.steady_clock import SteadyClock
 from services.engine.timers import Timers
 

@@ -9,7 +9,6 @@ from okey.table import events as e
 from okey.table.reasons import ForfeitReason, VacateReason
 from okey_runtime.clock import VirtualClock
 from okey_runtime.identity import Identity, Role
-
 from services.engine.actor import TableActor
 from services.engine.following import Followed, From, follow
 from services.engine.record import Row

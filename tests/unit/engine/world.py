@@ -13,7 +13,6 @@ from okey.table.state import Phase, TableState, Turn, running_timers
 from okey_runtime.clock import VirtualClock
 from okey_runtime.database import Database, DatabaseAway
 from okey_runtime.migrations import migrate
-
 from services.engine.actor import TableActor
 from services.engine.ai import AiSeats
 from services.engine.app import MIGRATIONS

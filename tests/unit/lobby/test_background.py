@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from okey.errors import Unavailable
-from okey_runtime.clock import VirtualClock
 from structlog.testing import capture_logs
 
+from okey.errors import Unavailable
+from okey_runtime.clock import VirtualClock
 from services.lobby.background import repeat
 
 

@@ -1,9 +1,9 @@
 """Pages of the table list."""
 
 import pytest
+
 from okey.api.common.v1 import common_pb2
 from okey.api.lobby.v1 import lobby_pb2
-
 from services.lobby.table_filter import DEFAULT_PAGE_SIZE, page_of
 
 CANAK, KLASIK = common_pb2.VARIANT_CANAK, common_pb2.VARIANT_KLASIK

@@ -1,9 +1,9 @@
 """Terms: defaults filled in, one bucket for the same wishes, the rules of tables kept."""
 
 import pytest
+
 from okey.rules.variant import BotLevel, Mode, Variant
 from okey.table.config import InvalidTableConfig
-
 from services.lobby.terms import Terms
 
 

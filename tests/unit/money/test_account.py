@@ -1,6 +1,7 @@
 """Account names: who can have chips."""
 
 import pytest
+
 from okey.money import account
 from okey.money.account import Account, UnknownAccount, parse_account
 

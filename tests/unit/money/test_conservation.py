@@ -4,6 +4,7 @@ from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from okey.money.account import SHARED_ACCOUNTS, Account, escrow_account, player_account
 from okey.money.forfeit import ForfeitCause, forfeit
 from okey.money.journal import Journal
@@ -13,7 +14,6 @@ from okey.money.settle import kasa_after, settle
 from okey.money.stake import close_table, hold, start_match, void_match
 from okey.rules.finish import FinishKind
 from okey.rules.variant import Mode, Variant
-
 from tests.unit.money.builders import RULES, TABLE, canak, klasik, rotated
 
 Books = Counter[Account]

@@ -1,11 +1,11 @@
 """What giving up costs."""
 
 import pytest
+
 from okey.money.account import HOUSE_PENALTY
 from okey.money.forfeit import ForfeitCause, forfeit
 from okey.money.match import SeatNotOwned
 from okey.rules.rule_set import RuleSet
-
 from tests.unit.money.builders import RULES, amounts, canak, klasik
 
 GAVE_UP, ABANDONED = ForfeitCause.GAVE_UP, ForfeitCause.ABANDONED

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from okey.money.account import HOUSE_RAKE, Account, player_account
 from okey.money.journal import (
     MAX_CHIPS,

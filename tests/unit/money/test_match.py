@@ -1,6 +1,7 @@
 """What a match's money is made of."""
 
 import pytest
+
 from okey.money.match import (
     MalformedMatch,
     MatchMoney,
@@ -15,7 +16,6 @@ from okey.money.match import (
 )
 from okey.rules.rule_set import RuleSet
 from okey.rules.variant import Mode, Variant
-
 from tests.unit.money.builders import RULES, canak, klasik
 
 

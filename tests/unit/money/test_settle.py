@@ -1,13 +1,13 @@
 """Who gets what at a match's end."""
 
 import pytest
+
 from okey.money.account import HOUSE_BONUS, HOUSE_BOT_BANK, HOUSE_RAKE, HOUSE_UNCLAIMED
 from okey.money.match import MalformedMatch, MatchMoney
 from okey.money.outcome import CanakDraw, CanakWin, HouseWin, KlasikDraw, KlasikWin, Outcome
 from okey.money.settle import OutcomeDoesNotFit, kasa_after, settle
 from okey.rules.finish import FinishKind
 from okey.rules.variant import Mode
-
 from tests.unit.money.builders import RULES, amounts, canak, klasik
 
 

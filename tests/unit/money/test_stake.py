@@ -1,6 +1,7 @@
 """Stakes before and at the start, and matches taken back."""
 
 import pytest
+
 from okey.money.account import HOUSE_BOT_BANK, HOUSE_UNCLAIMED, SYSTEM_ISSUANCE, escrow_account
 from okey.money.journal import AmountOutOfRange, JournalKind
 from okey.money.stake import (
@@ -14,7 +15,6 @@ from okey.money.stake import (
     void_open_match,
 )
 from okey.rules.variant import Mode
-
 from tests.unit.money.builders import RULES, amounts, canak, klasik
 
 

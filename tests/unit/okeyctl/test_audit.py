@@ -8,10 +8,10 @@ from typing import Any
 
 import grpc
 import pytest
-from okey.api.wallet.v1 import wallet_pb2
-from okey_runtime.dev_platform import DATA_DIR_VARIABLE
 from typer.testing import CliRunner
 
+from okey.api.wallet.v1 import wallet_pb2
+from okey_runtime.dev_platform import DATA_DIR_VARIABLE
 from services.okeyctl.main import app
 
 FINDING = wallet_pb2.Finding(

@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from okey.money.account import Account
-from okey.rules.variant import Mode, Variant
 from typer.testing import CliRunner
 
+from okey.money.account import Account
+from okey.rules.variant import Mode, Variant
 from services.okeyctl import simulate
 from services.okeyctl.main import app
 

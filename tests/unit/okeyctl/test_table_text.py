@@ -1,10 +1,10 @@
 """A table as text: what is on it, and nothing that the viewer may not see."""
 
 import pytest
+
 from okey.api.common.v1 import common_pb2
 from okey.api.common.v1 import table_pb2 as config_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
-
 from services.okeyctl.table_text import seat_name, summary_line, table_lines, tile_text
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 import pytest
+
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2
 from okey.api.events.v1 import events_pb2
 from okey.table import commands as c
 from okey.table.public import REVEALED
-
 from services.engine.finished_round import find_round
 from services.engine.record import Row
 from services.engine.wire import event_message

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
 from okey_runtime.auth import JwksFile, Role, TokenExpired, TokenVerifier, write_jwks
 from okey_runtime.clock import SystemClock, VirtualClock
 from okey_runtime.config import DEV_ISSUER
 from okey_runtime.dev_platform import make_dev_key
 from okey_runtime.identity import Identity
-from typer.testing import CliRunner
-
 from services.okeyctl.main import app
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
+from typer.testing import CliRunner
+
 from okey_runtime.clock import VirtualClock
 from okey_runtime.config import Environment
 from okey_runtime.identity import Role
 from okey_runtime.keys import KeyFileBroken, create_signing_key
 from okey_runtime.server import ServiceServer
-from pydantic import SecretStr
-from typer.testing import CliRunner
-
 from services.okeyctl.main import app
 from services.wallet.app import WalletApp, WalletSettings
 from services.wallet.chain import ChainKeys

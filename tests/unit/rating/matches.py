@@ -1,6 +1,7 @@
 """Short ways to write matches, and strategies that make any of them."""
 
 from hypothesis import strategies as st
+
 from okey.rating import (
     CanakWon,
     Departure,

@@ -2,6 +2,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from okey.rating.expected_score import EXPECTED_SCORES, SCORE_UNIT, expected_score
 
 LEADS = st.integers(min_value=-3_000_000, max_value=3_000_000)

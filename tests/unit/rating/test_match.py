@@ -1,6 +1,7 @@
 """Matches that no table can produce are refused with the value and the rule."""
 
 import pytest
+
 from okey.rating import (
     CanakWon,
     ContradictoryMatch,
@@ -11,7 +12,6 @@ from okey.rating import (
 )
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.variant import Mode, Variant
-
 from tests.unit.rating.matches import canak, esli, klasik, player
 
 

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from okey.rating import (
     CanakWon,
     ChangeKind,
@@ -20,7 +21,6 @@ from okey.rating import (
 )
 from okey.rules.rule_set import DEFAULT_RULE_SET, RuleSet
 from okey.rules.variant import Mode
-
 from tests.unit.rating.matches import canak, ended_matches, esli, excused, klasik, player
 
 NOBODY_QUITS = st.just(Departure.NONE)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from random import Random
 
 from okey.rules.tile import FULL_SET, NUMBER_TILES, Tile, okey_of
-
 from tests import oracle
 
 Hand = tuple[tuple[Tile, ...], Tile]

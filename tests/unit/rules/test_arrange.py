@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from okey.rules.arrange import Arrangement, arrange
 from okey.rules.distance import distance_to_normal
 from okey.rules.meld import MeldKind, is_group, is_run
 from okey.rules.tile import FULL_SET, Tile, parse_rack, rack_text
-
 from tests.unit.rules.hand_maker import hands
 
 OKEY = Tile.R8

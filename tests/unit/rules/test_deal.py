@@ -9,6 +9,7 @@ from math import sqrt
 from pathlib import Path
 
 import pytest
+
 from okey.rules.deal import (
     NONCE_BYTES,
     CommitmentMismatch,

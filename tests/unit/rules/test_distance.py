@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from okey.rules.distance import distance_to_cift, distance_to_normal
 from okey.rules.faces import WrongTileCount
 from okey.rules.tile import FULL_SET, Tile, parse_rack

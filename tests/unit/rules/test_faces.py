@@ -1,6 +1,7 @@
 """A hand as counts of faces."""
 
 import pytest
+
 from okey.rules.faces import WrongTileCount, faces_of, support
 from okey.rules.tile import NotAnOkey, Tile, parse_rack
 

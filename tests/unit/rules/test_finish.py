@@ -3,6 +3,7 @@
 from itertools import product
 
 import pytest
+
 from okey.rules.finish import (
     FinishKind,
     FinishRejected,

@@ -1,6 +1,7 @@
 """Groups of one number."""
 
 import pytest
+
 from okey.rules.faces import Vectors
 from okey.rules.groups import group_choices, numbers_with_groups, without_groups
 

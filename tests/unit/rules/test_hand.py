@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from okey.rules.faces import WrongTileCount
 from okey.rules.hand import Form, classify
 from okey.rules.tile import NotAnOkey, Tile, okey_of, parse_rack

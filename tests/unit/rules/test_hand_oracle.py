@@ -3,10 +3,10 @@
 from collections import Counter
 
 import pytest
+
 from okey.rules.distance import distance_to_cift, distance_to_normal
 from okey.rules.hand import classify
 from okey.rules.tile import rack_text
-
 from tests import oracle
 from tests.unit.rules.hand_maker import Hand, hands
 

@@ -1,6 +1,7 @@
 """Runs and groups laid out tile by tile."""
 
 import pytest
+
 from okey.rules.meld import is_group, is_run
 from okey.rules.tile import Tile, parse_rack
 

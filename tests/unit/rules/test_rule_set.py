@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
+
 from okey.rules.rule_set import DEFAULT_RULE_SET, ContradictoryRuleSet, RuleSet
 
 

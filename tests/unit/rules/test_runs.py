@@ -1,6 +1,7 @@
 """Runs within one colour."""
 
 import pytest
+
 from okey.rules.runs import gaps_to_place_all, plan_runs, slots_by_kept
 
 

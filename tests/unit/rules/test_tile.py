@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+
 from okey.rules.tile import (
     FULL_SET,
     NUMBER_TILES,

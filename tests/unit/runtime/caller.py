@@ -3,8 +3,8 @@
 from typing import Any
 
 import grpc
-from okey_runtime.errors import RpcFailure, from_rpc_error
 
+from okey_runtime.errors import RpcFailure, from_rpc_error
 from tests.unit.runtime.echo import (
     BIDI,
     CLIENT_STREAM,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 import structlog
+
 from okey_runtime.channel import open_channel
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
-
 from tests.unit.runtime.caller import Caller
 from tests.unit.runtime.echo import EchoApp
 from tests.unit.runtime.tokens import ISSUER, Issuer

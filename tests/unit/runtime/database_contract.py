@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from okey_runtime.database import Database, DatabaseAway, DatabaseBusy, Isolation, Work
-from okey_runtime.migrations import migrate
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
+from okey_runtime.database import Database, DatabaseAway, DatabaseBusy, Isolation, Work
+from okey_runtime.migrations import migrate
 from tests.unit.runtime.migrations import ACCOUNTS, migrations
 
 

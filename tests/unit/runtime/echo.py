@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import grpc
-from buf.validate import validate_pb2
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from buf.validate import validate_pb2
 from okey.errors import Refused
 from okey_runtime.access import AccessTable
 from okey_runtime.config import ServiceSettings

@@ -1,4 +1,5 @@
 import pytest
+
 from okey_runtime.access import (
     ANY_ROLE,
     INFRASTRUCTURE,

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from joserfc import jwt
 from joserfc.jwk import OKPKey, RSAKey
+
 from okey_runtime.auth import (
     Identity,
     Role,
@@ -14,7 +15,6 @@ from okey_runtime.auth import (
     mint,
     write_jwks,
 )
-
 from tests.unit.runtime.tokens import HOUR_MS, ISSUER, SKEW_MS, Issuer, encoded
 
 # The library warns of each token that a test signs by hand.

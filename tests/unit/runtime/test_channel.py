@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import grpc
+
 from okey_runtime.channel import open_channel, service_config
 from okey_runtime.config import ServiceSettings
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import Metadata, fixed_token
-
 from tests.unit.runtime.caller import KINDS, Caller
 from tests.unit.runtime.echo import SERVICE, UNARY, EchoApp, ask
 from tests.unit.runtime.tokens import Issuer

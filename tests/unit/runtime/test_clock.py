@@ -1,6 +1,7 @@
 import asyncio
 
 import pytest
+
 from okey_runtime.clock import SystemClock, VirtualClock
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from okey.api.common.v1 import common_pb2
 from okey.api.common.v1 import table_pb2 as common_table_pb2
 from okey.api.engine.v1 import table_pb2

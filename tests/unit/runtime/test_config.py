@@ -1,6 +1,8 @@
 from pathlib import Path
 
 import pytest
+from pydantic import Field, SecretStr, model_validator
+
 from okey_runtime.config import (
     DEV_ISSUER,
     Environment,
@@ -8,7 +10,6 @@ from okey_runtime.config import (
     SettingsRefused,
     refuse_in_production,
 )
-from pydantic import Field, SecretStr, model_validator
 
 
 class FastSettings(ServiceSettings):

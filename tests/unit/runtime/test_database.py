@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from alembic import command
 from alembic.config import Config
-from okey_runtime.database import Database, DatabaseAway, parse_url
-from okey_runtime.migrations import migrate
 from pydantic import SecretStr
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
+from okey_runtime.database import Database, DatabaseAway, parse_url
+from okey_runtime.migrations import migrate
 from tests.unit.runtime.database_contract import DatabaseContract, add, chips
 from tests.unit.runtime.migrations import ACCOUNTS, migrations
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from okey_runtime.dev_platform import (
     DevPlatform,
     PlatformNotRunning,

@@ -3,6 +3,7 @@ from collections.abc import Mapping
 import grpc
 import pytest
 from google.rpc import error_details_pb2, status_pb2
+
 from okey.errors import (
     AlreadyExists,
     Exhausted,

@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
+
 from okey_runtime import failpoints
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.failpoints import FailpointsForbidden, FailpointUnknown
-from pydantic import ValidationError
 
 OTHERS = [each for each in Environment if each is not Environment.TEST]
 ROOT = Path(__file__).parents[3]

@@ -1,6 +1,7 @@
 import contextvars
 
 import pytest
+
 from okey_runtime.identity import (
     Identity,
     Role,

@@ -4,6 +4,8 @@ from typing import Any
 import grpc
 import pytest
 import structlog
+from prometheus_client import REGISTRY, CollectorRegistry
+
 from okey_runtime.auth import Role
 from okey_runtime.channel import open_channel
 from okey_runtime.errors import RpcFailure, from_rpc_error
@@ -12,8 +14,6 @@ from okey_runtime.metrics import RpcMetrics
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
 from okey_runtime.trace import adopt_trace
-from prometheus_client import REGISTRY, CollectorRegistry
-
 from tests.unit.runtime.caller import KINDS, Caller
 from tests.unit.runtime.conftest import Connect
 from tests.unit.runtime.echo import BIDI, CLIENT_STREAM, UNARY, UNLISTED, UNSERVED, EchoApp, ask

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
+
 from okey_runtime.keys import (
     JwksFile,
     KeyFileBroken,

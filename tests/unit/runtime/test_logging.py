@@ -3,8 +3,9 @@ import logging
 import orjson
 import pytest
 from grpc_health.v1 import health_pb2
-from okey_runtime.logging import LogFormat, configure_logging, get_logger, log_context
 from pydantic import SecretStr
+
+from okey_runtime.logging import LogFormat, configure_logging, get_logger, log_context
 
 pytestmark = pytest.mark.usefixtures("fresh_logging")
 

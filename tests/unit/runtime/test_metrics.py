@@ -2,9 +2,10 @@ import asyncio
 import urllib.request
 
 import pytest
+from prometheus_client import CollectorRegistry, Gauge
+
 from okey_runtime.clock import VirtualClock
 from okey_runtime.metrics import MetricsServer, RpcMetrics, watch_loop_lag
-from prometheus_client import CollectorRegistry, Gauge
 
 LABELS = {"grpc_type": "unary", "grpc_service": "a.B", "grpc_method": "C"}
 

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 from grpc_health.v1 import health_pb2
+
 from okey_runtime.readiness import LIVENESS, READINESS, Readiness
 
 READY_NAMES = ["", READINESS, "okey.test.EchoService"]

@@ -7,10 +7,10 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
 from okey_runtime.channel import open_channel
 from okey_runtime.config import ServiceSettings
 from okey_runtime.server import JwksMissing, ServiceServer, server_options
-
 from tests.unit.runtime.caller import Caller
 from tests.unit.runtime.conftest import Connect
 from tests.unit.runtime.echo import SERVER_STREAM, SERVICE, UNARY, EchoApp, ask

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+
 from okey_runtime.service_token import ServiceToken, ServiceTokenMissing, fixed_token
 
 

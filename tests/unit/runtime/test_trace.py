@@ -1,6 +1,7 @@
 import contextvars
 
 import pytest
+
 from okey_runtime.trace import adopt_trace, outgoing_trace
 
 TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"

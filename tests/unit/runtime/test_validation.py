@@ -2,16 +2,16 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 
-import okey.api
 import pytest
-from buf.validate import validate_pb2
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor
+
+import okey.api
+from buf.validate import validate_pb2
 from okey.api.common.v1 import common_pb2
 from okey.api.lobby.v1 import lobby_pb2
 from okey_runtime.errors import FieldViolation, InvalidField
 from okey_runtime.validation import check_message
-
 from tests.unit.runtime.echo import ask
 
 INT64, STRING, MESSAGE, ENUM, OPTIONAL, REPEATED = 3, 9, 11, 14, 1, 3

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from joserfc.jwk import OKPKey, RSAKey
+
 from okey_runtime.auth import Role, TokenVerifier, create_signing_key, mint, write_jwks
 from okey_runtime.clock import VirtualClock
 from okey_runtime.keys import JwksFile

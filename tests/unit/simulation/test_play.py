@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+
 from okey.bots.choose import choose
 from okey.money.account import Account
 from okey.rules.variant import Mode, Variant

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from okey_runtime.clock import VirtualClock
 from okey_runtime.config import DEV_ISSUER, Environment, ServiceSettings
 from okey_runtime.database import parse_url
 from okey_runtime.keys import create_signing_key
-
 from services.engine.settings import EngineSettings
 from services.lobby.settings import LobbySettings
 from services.standalone.plan import NAMES, ChildPlan, plan_children

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+
 from okey_runtime.clock import VirtualClock
 from okey_runtime.dev_platform import DevPlatform
-
 from services.standalone.child import Child, ChildEnded, ChildNotReady, told
 from services.standalone.plan import VALKEY, ChildPlan
 from services.standalone.ports import free_ports

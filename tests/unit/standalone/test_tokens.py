@@ -5,10 +5,10 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from okey_runtime.auth import JwksFile, Role, TokenExpired, TokenVerifier, create_signing_key
 from okey_runtime.clock import VirtualClock
 from okey_runtime.config import DEV_ISSUER
-
 from services.standalone.tokens import SERVICE_ROLES, TOKEN_TTL_MS, ServiceTokens
 
 SKEW_MS = 30_000

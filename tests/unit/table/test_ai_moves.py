@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+
 from okey.rules.finish import FinishKind
 from okey.rules.tile import Tile
 from okey.table import commands as c
@@ -16,7 +17,6 @@ from okey.table.errors import (
     TileNotInRack,
     TurnOver,
 )
-
 from tests.factories import (
     CIFT,
     NORMAL,

@@ -1,13 +1,13 @@
 """Announcing çift, taking it back, showing the gösterge; who contends."""
 
 import pytest
+
 from okey.rules.finish import FinishKind, FinishRejected
 from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.checks import contenders
 from okey.table.errors import CiftNotOpen, GostergeNotOpen, NotYourTurn
-
 from tests.factories import (
     CIFT,
     FAR,

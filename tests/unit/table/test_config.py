@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
+
 from okey.rules.variant import BotLevel, Mode, Variant
 from okey.table.config import InvalidTableConfig, TableConfig, check_config, solo_stake_limit
-
 from tests.factories import TABLE_ID, canak, esli, klasik, solo
 
 

@@ -1,6 +1,7 @@
 """The tiles as a seed deals them, in play: the starter's fifteenth, and the stock's order."""
 
 import pytest
+
 from okey.rules import deal as dealing
 from okey.table import commands as c
 from okey.table import events as e
@@ -8,7 +9,6 @@ from okey.table.config import TableConfig
 from okey.table.errors import AlreadyDrawn
 from okey.table.reasons import RoundResult
 from okey.table.state import Phase
-
 from tests.factories import PILE, STOCK, Driver, canak, esli, klasik, shuffled, solo, the
 
 KINDS = {

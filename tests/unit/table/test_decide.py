@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import get_args
 
 import pytest
+
 from okey.errors import OkeyError
 from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table.decide import decide, step
 from okey.table.errors import TableExists, TableIsClosed, TableNotFound
-
 from tests.factories import (
     PLAYERS,
     STOCK,

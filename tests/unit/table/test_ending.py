@@ -1,13 +1,13 @@
 """How turns, rounds and matches end, in Çanak."""
 
 import pytest
+
 from okey.rules.finish import FinishKind
 from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.reasons import Departure, OutcomeKind, RoundResult
 from okey.table.state import Phase
-
 from tests.factories import (
     CIFT,
     NORMAL,

@@ -1,10 +1,10 @@
 """Folding events rebuilds a table's state exactly."""
 
 import pytest
+
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.evolve import evolve, match_of, replay, round_of, turn_of
-
 from tests.factories import (
     PLAYERS,
     Driver,

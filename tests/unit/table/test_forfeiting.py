@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+
 from okey.rules.tile import Tile
 from okey.rules.variant import BotLevel
 from okey.table import commands as c
@@ -19,7 +20,6 @@ from okey.table.errors import (
 )
 from okey.table.reasons import Departure, ForfeitReason, OutcomeKind, RoundResult
 from okey.table.state import Phase, SeatStatus, seated_players
-
 from tests.factories import (
     FAR,
     PLAYERS,

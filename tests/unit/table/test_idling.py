@@ -3,7 +3,6 @@
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.state import SeatStatus, seated_players
-
 from tests.factories import PLAYERS, canak, of_kind, opened
 
 

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
+
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.legal import LegalAction, legal_actions
 from okey.table.reasons import CloseReason, Departure, OutcomeKind, RoundResult
 from okey.table.state import Phase
-
 from tests.factories import (
     CIFT,
     FAR,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+
 from okey.errors import OkeyError
 from okey.rules.finish import FinishRejected
 from okey.rules.tile import Tile
@@ -11,7 +12,6 @@ from okey.table.decide import step
 from okey.table.legal import LegalAction, legal_actions
 from okey.table.state import SeatStatus, TableState
 from okey.table.view import SPECTATOR
-
 from tests.factories import (
     FAR,
     PILE,

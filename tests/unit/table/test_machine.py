@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
 from okey.bots.choose import choose
 from okey.errors import OkeyError
 from okey.money.account import Account, kasa_account

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+
 from okey.rules.finish import FinishKind, FinishRejected
 from okey.rules.tile import Tile
 from okey.table import commands as c
@@ -20,7 +21,6 @@ from okey.table.errors import (
 )
 from okey.table.reasons import RoundResult
 from okey.table.state import Phase
-
 from tests.factories import (
     CIFT,
     FAR,

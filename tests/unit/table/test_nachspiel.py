@@ -7,7 +7,6 @@ from okey.table import events as e
 from okey.table.errors import NotDeciding, NotSeated, SeatTaken
 from okey.table.reasons import CloseReason, VacateReason
 from okey.table.state import Phase, SeatStatus
-
 from tests.factories import (
     PLAYERS,
     TABLE_ID,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.errors import (
@@ -11,7 +12,6 @@ from okey.table.errors import (
     NonceTooLate,
     NotSeated,
 )
-
 from tests.factories import (
     PLAYERS,
     Driver,

@@ -5,12 +5,12 @@ from dataclasses import fields, is_dataclass
 from typing import get_args
 
 import pytest
+
 from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.public import REVEALED, OpenEvent, PublicEvent, public_event
 from okey.table.view import SPECTATOR
-
 from tests.factories import (
     FAR,
     PILE,

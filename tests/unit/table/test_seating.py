@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+
 from okey.rules.variant import BotLevel, Variant
 from okey.table import commands as c
 from okey.table import events as e
@@ -19,7 +20,6 @@ from okey.table.errors import (
 )
 from okey.table.reasons import CloseReason, VacateReason
 from okey.table.state import Phase, SeatStatus, seated_players
-
 from tests.factories import (
     PLAYERS,
     START_MS,

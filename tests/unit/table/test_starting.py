@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
+
 from okey.rules.deal import DealContext, deal, shuffle
 from okey.rules.tile import FULL_SET
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.reasons import CloseReason, VacateReason, VoidReason
 from okey.table.state import Phase, SeatStatus
-
 from tests.factories import (
     PLAYERS,
     START_MS,

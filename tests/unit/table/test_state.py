@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from okey.table.state import seated_players
 
+from okey.table.state import seated_players
 from tests.factories import (
     Driver,
     dealt,

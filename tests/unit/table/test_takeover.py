@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import pytest
+
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.errors import TimerStale
 from okey.table.state import running_timers
-
 from tests.factories import (
     Driver,
     canak,

@@ -1,6 +1,7 @@
 """The tie-break of a Klasik match (K6), across the modules that play it."""
 
 import pytest
+
 from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table import events as e
@@ -8,7 +9,6 @@ from okey.table.errors import NotContending, NothingToGiveUp
 from okey.table.legal import LegalAction, legal_actions
 from okey.table.reasons import Departure, OutcomeKind, RoundResult
 from okey.table.state import Phase
-
 from tests.factories import (
     CIFT,
     NORMAL,

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.table import commands as c
 from okey.table import events as e
@@ -11,7 +12,6 @@ from okey.table.config import TableConfig
 from okey.table.errors import TimerStale
 from okey.table.reasons import Departure, ForfeitReason
 from okey.table.state import Phase, running_timers
-
 from tests.factories import (
     PLAYERS,
     Driver,

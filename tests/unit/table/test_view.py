@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 
 import pytest
+
 from okey.rules.tile import Tile
 from okey.rules.variant import BotLevel
 from okey.table import commands as c
 from okey.table.legal import LegalAction
 from okey.table.state import Phase, SeatStatus, running_timers
 from okey.table.view import SPECTATOR, Control, TableView, view
-
 from tests.factories import (
     PILE,
     PLAYERS,

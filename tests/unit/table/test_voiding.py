@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 import pytest
+
 from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.errors import NoMatchRunning, TurnOver
 from okey.table.reasons import CloseReason, RoundResult, VoidReason
 from okey.table.state import Phase, SeatStatus, running_timers
-
 from tests.factories import (
     PLAYERS,
     TABLE_ID,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from joserfc.jwk import OKPKey
-from okey_runtime.keys import KeyFileBroken
 
+from okey_runtime.keys import KeyFileBroken
 from services.wallet.chain import FIRST_DIGEST, Block, ChainKeys, gaps, ranges
 
 BLOCK = Block(
