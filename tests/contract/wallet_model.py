@@ -111,7 +111,7 @@ class WalletModel:
                 self._open(command.player_id)
                 return self._book(journal)
             case ReverseJournal():
-                raise NotImplementedError("the model knows no journal numbers")
+                raise AssertionError("the model knows no journal numbers: ask it for no reversal")
             case _:
                 assert_never(command)
 
