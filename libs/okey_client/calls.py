@@ -27,11 +27,12 @@ _REPEATABLE_REASONS: Final = frozenset({"TABLE_BUSY", "ENGINE_BUSY"})
 class RetryPolicy:
     """How patient a client is: tries of one call, the pauses between them, the deadline of each.
 
-    A pause is random between 0 and a bound that doubles from ``first_pause_ms`` to
-    ``last_pause_ms``.
+    A pause is random between half of a bound and the whole; the bound doubles from
+    ``first_pause_ms`` to ``last_pause_ms``. The defaults wait 7 to 15 s in all, longer than a
+    service takes to start again.
     """
 
-    tries: int = 6
+    tries: int = 12
     first_pause_ms: int = 100
     last_pause_ms: int = 2_000
     deadline_ms: int = 10_000
@@ -75,7 +76,7 @@ class Calls:
     async def pause(self, failures: int) -> None:
         """Wait before the next try, after so many failures in a row."""
         bound = min(self.policy.last_pause_ms, self.policy.first_pause_ms << min(failures - 1, 20))
-        pause_ms = round(bound * self._chance())
+        pause_ms = round(bound * (1 + self._chance()) / 2)
         await self._clock.sleep_until_ms(self._clock.monotonic_ms() + pause_ms)
 
 

@@ -10,6 +10,7 @@ from okey.api.engine.v1 import engine_pb2
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.state import SeatStatus
+from okey_runtime.identity import display_name
 from services.engine.accepted import HELD, Accepted
 from services.engine.actor import TableActor
 from services.engine.ai import action_of
@@ -98,7 +99,7 @@ class PlayerCommands:
         accepted = await actor.submit(
             c.TakeSeat(player, seat),
             request_of(player, message, message.request_id),
-            ((player, message.display_name),),
+            ((player, display_name(message.display_name)),),
         )
         hold = asked_hold(accepted, player)
         status = await self.hold_status(actor, hold)

@@ -21,7 +21,7 @@ from okey.table.config import TableConfig
 from okey.table.public import REVEALED
 from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
-from okey_runtime.identity import Role, current_identity
+from okey_runtime.identity import Role, current_identity, display_name
 from services.engine.errors import ArrangedTooOften, Maintenance, NoRound, NotThisPlayer
 from services.engine.finished_round import find_round
 from services.engine.following import From, follow
@@ -95,7 +95,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         actor, accepted = await self._tables.open(
             c.OpenTable(config, request.player),
             request_of(request.player, request, request.request_id),
-            ((request.player, request.display_name),),
+            ((request.player, display_name(request.display_name)),),
         )
         status = await self._commands.hold_status(actor, asked_hold(accepted, request.player))
         return engine_pb2.OpenTableResponse(table_id=config.table_id, seat=0, hold_status=status)

@@ -448,6 +448,31 @@ async def test_silence_brings_a_stand_in_and_the_player_comes_back(tmp_path: Pat
         await asyncio.gather(at_work, return_exceptions=True)
 
 
+async def test_display_names_cannot_steer_a_terminal(world: Platform) -> None:
+    lobby = await world.tables_as("lobby", Role.LOBBY)
+    hostile = "\x1b[31mred\n\u202eder"
+    opened = await lobby.OpenTable(
+        engine_pb2.OpenTableRequest(
+            request_id=world.request_id(),
+            player="anna",
+            display_name=hostile,
+            seat_count=2,
+            stake=100,
+            turn_timeout_ms=60_000,
+        )
+    )
+    await lobby.TakeSeat(
+        engine_pb2.TakeSeatRequest(
+            table_id=opened.table_id,
+            request_id=world.request_id(),
+            player="bert",
+            display_name=hostile,
+        )
+    )
+    view = await view_of(world, opened.table_id, "anna")
+    assert [seat.display_name for seat in view.seats] == ["[31mred der"] * 2
+
+
 # Operators ----------------------------------------------------------------------------------------
 
 

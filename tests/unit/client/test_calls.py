@@ -95,12 +95,19 @@ async def test_tries_are_bounded() -> None:
     assert len(method.requests) == POLICY.tries
 
 
-@pytest.mark.parametrize(("chance", "expected"), [(1.0, [100, 200, 300]), (0.5, [50, 100, 150])])
+@pytest.mark.parametrize(("chance", "expected"), [(1.0, [100, 200, 300]), (0.0, [50, 100, 150])])
 async def test_pauses_grow_to_a_bound_and_have_jitter(chance: float, expected: list[int]) -> None:
     clock = JumpingClock()
     with pytest.raises(RpcFailure):
         await Calls(clock, POLICY, chance=lambda: chance).unary(Method(AWAY), "request")
     assert clock.pauses_ms == expected
+
+
+async def test_by_default_a_client_outlives_the_restart_of_a_service() -> None:
+    clock, unlucky = JumpingClock(), 0.0
+    with pytest.raises(RpcFailure):
+        await Calls(clock, RetryPolicy(), chance=lambda: unlucky).unary(Method(AWAY), "request")
+    assert sum(clock.pauses_ms) >= 7_000
 
 
 def test_request_ids_never_repeat_and_have_the_form_that_all_services_take() -> None:
