@@ -8,7 +8,8 @@ from okey_runtime.metrics import LATENCY_BUCKETS_S
 
 TABLES: Final = Gauge("okey_engine_tables", "Tables in memory, by phase.", ("phase",))
 QUARANTINED: Final = Gauge(
-    "okey_engine_quarantined_tables", "Tables that stand still because their journal fails."
+    "okey_engine_quarantined_tables",
+    "Tables that stand still: their journal fails, or an audit or an operator stopped them.",
 )
 COMMANDS: Final = Counter(
     "okey_engine_commands_total",

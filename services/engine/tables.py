@@ -126,7 +126,7 @@ class Tables:
 
     @property
     def quarantined(self) -> frozenset[str]:
-        """Tables whose journal cannot be replayed."""
+        """Tables that stand still: their journal cannot be replayed, or somebody stopped them."""
         return frozenset(self._quarantined)
 
     async def release(self, table_id: str) -> TableActor:

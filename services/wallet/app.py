@@ -146,7 +146,10 @@ class WalletApp:
         if settings.chain_key is not None:
             return ChainKeys.parse(settings.chain_key.get_secret_value(), old_keys)
         if settings.chain_key_file is None:
-            _log.warning("journals_are_not_sealed", why="OKEY_CHAIN_KEY_FILE is not set")
+            _log.warning(
+                "journals_are_not_sealed",
+                why="neither OKEY_CHAIN_KEY_FILE nor the secret okey_chain_key is set",
+            )
             return None
         if settings.environment is Environment.STANDALONE and not settings.chain_key_file.exists():
             settings.chain_key_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
