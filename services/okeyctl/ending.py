@@ -1,5 +1,6 @@
 """How commands end: their exit status, and one line for what a person can put right."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +8,7 @@ from typing import Final, NoReturn
 
 import grpc
 import typer
+from rich.console import Console
 
 from okey.errors import OkeyError
 from okey_runtime.dev_platform import PlatformNotRunning
@@ -32,6 +34,14 @@ _KNOWN: Final = (
 )
 
 
+class Output(Console):
+    """Standard output for a person; a reader that goes away is no finding."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to ``failures``."""
+        raise BrokenPipeError
+
+
 @contextmanager
 def refusals() -> Iterator[None]:
     """What a person can put right ends the command with one line and status 2."""
@@ -41,6 +51,34 @@ def refusals() -> Iterator[None]:
         refuse(str(from_rpc_error(error)))
     except _KNOWN as error:
         refuse(str(error))
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """A file or an output that fails ends the command with one line and status 2, whatever its
+    status would have been; a reader that has gone away ends it without a line.
+    """
+    try:
+        try:
+            yield
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_unwritten()
+        sys.exit(UNUSABLE)
+    except OSError as error:
+        _drop_unwritten()
+        refuse(str(error) or type(error).__name__)
+
+
+def _drop_unwritten() -> None:
+    """What standard output does not take would fail again when the interpreter ends."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def refuse(why: str) -> NoReturn:

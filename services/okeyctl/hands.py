@@ -10,6 +10,7 @@ from typing import TextIO
 from okey.errors import InvalidInput
 from okey.rules.hand import classify
 from okey.rules.tile import Tile, okey_of
+from services.okeyctl.ending import FINDINGS, UNUSABLE
 
 
 class MalformedLine(InvalidInput):
@@ -21,7 +22,7 @@ class MalformedLine(InvalidInput):
 def run_on(given: TextIO | None, out: TextIO | None) -> int:
     """``run`` on standard input and output, which are None where the caller has closed them.
 
-    Where they cannot be read or written the status is 1, and a line on standard error says why.
+    Where they cannot be read or written the status is 2, and a line on standard error says why.
     """
     if given is None or out is None:
         return _unusable(f"standard {'input' if given is None else 'output'} is closed")
@@ -40,7 +41,7 @@ def run_on(given: TextIO | None, out: TextIO | None) -> int:
 
 def _unusable(why: str) -> int:
     print(f"okeyctl hands: {why}; not every hand was judged", file=sys.stderr)
-    return 1
+    return UNUSABLE
 
 
 def run(lines: Iterable[str], out: TextIO) -> int:
@@ -57,7 +58,7 @@ def run(lines: Iterable[str], out: TextIO) -> int:
             answer: dict[str, list[str] | str] = {"forms": forms_of(line)}
         except InvalidInput as error:
             answer = {"error": str(error)}
-            status = 1
+            status = FINDINGS
         out.write(json.dumps(answer) + "\n")
     return status
 

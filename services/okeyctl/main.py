@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.variant import Mode, Variant
@@ -22,7 +21,7 @@ from services.okeyctl import wallet_commands
 from services.okeyctl.anchors import add_anchors, read_anchors
 from services.okeyctl.demo.platform import PlatformDidNotStart
 from services.okeyctl.demo.run import DidNotHappen, run_demo
-from services.okeyctl.ending import FINDINGS, refusals, refuse
+from services.okeyctl.ending import FINDINGS, Output, failures, refusals, refuse
 from services.okeyctl.options import DataDir, EngineAddress, TokenFile, WalletAddress
 from services.okeyctl.reach import dev_token, reach
 from services.okeyctl.table_text import summary_line, table_lines
@@ -59,7 +58,14 @@ class ModeName(StrEnum):
 
 def main() -> None:
     """The console script."""
-    app()
+    with failures():
+        app()
+
+
+@app.callback()
+def every_command(ctx: typer.Context) -> None:
+    """What all commands have in common: how they end where a file or the output fails."""
+    ctx.with_resource(failures())
 
 
 @app.command()
@@ -88,7 +94,7 @@ def simulate(
     if as_json:
         print(simulation.as_json(wish, report))
     else:
-        simulation.show(wish, report, Console())
+        simulation.show(wish, report, Output())
     sys.exit(FINDINGS if report.total else 0)
 
 
@@ -130,7 +136,7 @@ def audit(
     if as_json:
         print(audits.as_json(audited))
     else:
-        audits.show(audited, Console())
+        audits.show(audited, Output())
     sys.exit(FINDINGS if audited.findings else 0)
 
 

@@ -8,13 +8,17 @@ from datetime import UTC, datetime
 from typing import Final
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey_runtime.channel import open_channel
+from okey_runtime.identity import display_name
 from services.okeyctl.reach import Reach
 
 _TIMEOUT_S: Final = 300.0
+_WIDE: Final = 10_000
+"""Columns where no terminal limits them: nothing is wrapped for a file or a pipe."""
 _COLUMNS: Final = (
     "booked_at",
     "journal",
@@ -78,13 +82,17 @@ def as_csv(statement: Statement) -> str:
 
 
 def show(statement: Statement, console: Console) -> None:
-    """A table for a person."""
-    table = Table(*_COLUMNS, title=statement.account)
+    """A table for a person; its texts are in one line and without what steers a terminal."""
+    columns = [Column(name, overflow="fold") for name in _COLUMNS]
+    table = Table(*columns, title=Text(statement.account))
     table.add_row("", "", "OPENING", "", f"{statement.opening:,}")
     for posting in statement.postings:
         when, journal, kind, amount, balance, *rest = _row(posting)
-        table.add_row(str(when), str(journal), str(kind), f"{amount:+,}", f"{balance:,}", *rest)
+        texts = [Text(display_name(text)) for text in rest]
+        table.add_row(when, str(journal), kind, f"{amount:+,}", f"{balance:,}", *texts)
     table.add_row("", "", "CLOSING", "", f"{statement.closing:,}")
+    if not console.is_terminal:
+        console.width = _WIDE
     console.print(table)
 
 

@@ -8,22 +8,26 @@ from typing import Annotated, Final, TypeVar
 from uuid import uuid4
 
 import typer
-from rich.console import Console
 
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
-from okey.money.account import player_account
+from okey.money.account import Account, player_account
 from okey_runtime.channel import open_channel
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR
+from okey_runtime.identity import SUBJECT_PATTERN
 from okey_runtime.keys import make_chain_key
 from services.okeyctl import statement as statements
-from services.okeyctl.ending import refusals, refuse
+from services.okeyctl.ending import Output, refusals, refuse
 from services.okeyctl.options import DataDir, TokenFile, WalletAddress
 from services.okeyctl.reach import Reach, reach
 
 _TIMEOUT_S: Final = 30.0
+_INT64: Final = range(-(2**63), 2**63)
+"""What the wallet's API can carry."""
 
 app = typer.Typer(
-    help="Accounts: freeze, grant, take back, list.", no_args_is_help=True, rich_markup_mode=None
+    help="Accounts: freeze, grant, take back; and the key of the ledger.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 Reason = Annotated[str, typer.Option(help="Why; kept for good, with your token's subject.")]
@@ -42,7 +46,7 @@ def freeze(
     token_file: TokenFile = None,
 ) -> None:
     """Take nothing from a player's account any more; it still receives."""
-    request = wallet_pb2.FreezeAccountRequest(account=player_account(player), reason=reason)
+    request = wallet_pb2.FreezeAccountRequest(account=_account(player), reason=reason)
     with refusals():
         way = reach("wallet", data_dir, wallet, token_file)
         answer = _ask(way, lambda stub: stub.FreezeAccount(request, timeout=_TIMEOUT_S))
@@ -58,7 +62,7 @@ def unfreeze(
     token_file: TokenFile = None,
 ) -> None:
     """Lift the freeze of a player's account."""
-    request = wallet_pb2.UnfreezeAccountRequest(account=player_account(player), reason=reason)
+    request = wallet_pb2.UnfreezeAccountRequest(account=_account(player), reason=reason)
     with refusals():
         way = reach("wallet", data_dir, wallet, token_file)
         answer = _ask(way, lambda stub: stub.UnfreezeAccount(request, timeout=_TIMEOUT_S))
@@ -76,6 +80,7 @@ def grant(
     token_file: TokenFile = None,
 ) -> None:
     """Give a player new chips (M3)."""
+    _check_number(chips)
     request = wallet_pb2.GrantChipsRequest(
         idempotency_key=_key(key), player_id=player, amount=chips, reason=reason
     )
@@ -95,6 +100,7 @@ def reverse(
     token_file: TokenFile = None,
 ) -> None:
     """Take a grant or a penalty back, with a new journal."""
+    _check_number(journal)
     request = wallet_pb2.ReverseJournalRequest(
         idempotency_key=_key(key), journal_id=journal, reason=reason
     )
@@ -126,16 +132,27 @@ def statement(
     """What went in and out of a player's account, with opening and closing balance."""
     if as_json and as_csv:
         refuse("--json and --csv exclude each other: name one")
+    account = _account(player)
     with refusals():
         way = reach("wallet", data_dir, wallet, token_file)
-        account = player_account(player)
         found = asyncio.run(statements.fetch(way, account, _ms(since), _ms(until)))
     if as_json:
         print(statements.as_json(found))
     elif as_csv:
         print(statements.as_csv(found), end="")
     else:
-        statements.show(found, Console())
+        statements.show(found, Output())
+
+
+def _account(player: str) -> Account:
+    if not SUBJECT_PATTERN.fullmatch(player):
+        refuse(f"{player!r} is no player id: 1 to 64 of A-Z a-z 0-9 _ . : @ -")
+    return player_account(player)
+
+
+def _check_number(number: int) -> None:
+    if number not in _INT64:
+        refuse(f"{number} is out of range")
 
 
 def _ms(moment: datetime | None) -> int:

@@ -177,6 +177,17 @@ async def test_a_head_in_doubt_is_not_exported(
     assert not (tmp_path / "anchors.json").exists()
 
 
+async def test_a_head_that_cannot_be_written_is_status_2(
+    wallet: Wallet, address: str, token_file: Path, tmp_path: Path
+) -> None:
+    way = ("--wallet", address, "--token-file", str(token_file))
+    file = tmp_path / "away" / "anchors.json"
+    status, output, error = await audit(*way, "--export-anchors", str(file))
+    assert (status, output) == (2, "")
+    assert error.startswith("okeyctl: ")
+    assert error.count("\n") == 1
+
+
 async def test_a_file_without_heads_is_status_2(
     wallet: Wallet, address: str, token_file: Path, tmp_path: Path
 ) -> None:

@@ -119,7 +119,7 @@ def test_streams_that_cannot_be_used_end_it_with_one_line(streams: str, named: s
         check=False,
         timeout=60,
     )
-    assert (ended.returncode, ended.stdout) == (1, "")
+    assert (ended.returncode, ended.stdout) == (2, "")
     (line,) = ended.stderr.splitlines()
     assert line.startswith("okeyctl hands: ")
     assert named in line
@@ -140,7 +140,7 @@ def test_a_reader_that_goes_away_ends_it_with_one_line() -> None:
             check=False,
             timeout=60,
         )
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     (line,) = ended.stderr.splitlines()
     assert "Broken pipe" in line
 

@@ -98,6 +98,33 @@ async def test_a_statement_of_a_span_opens_with_what_was_before(operator: Operat
     assert (await operator.run(*later, "--csv", "--json"))[0] == 2
 
 
+async def test_a_piped_statement_is_whole_and_without_what_steers_a_terminal(
+    operator: Operator,
+) -> None:
+    reason = "a\x1b[2J gift [red]" + " and more" * 12
+    await operator.run("wallet", "grant", "ada", "70", "--reason", reason)
+    _, text, _ = await operator.run(*STATEMENT)
+    assert "\x1b" not in text
+    assert "2023-11-14T22:13:20.000+00:00" in text
+    assert "a[2J gift [red]" + " and more" * 12 in text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("statement", "--player", "x y"),
+        ("wallet", "freeze", "x y", "--reason", "x"),
+        ("wallet", "grant", "ayse", "99999999999999999999", "--reason", "x"),
+        ("wallet", "reverse", "99999999999999999999", "--reason", "x"),
+    ],
+)
+def test_what_no_wallet_would_take_is_refused_in_one_line(command: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, command)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("okeyctl: ")
+    assert result.stderr.count("\n") == 1
+
+
 async def test_a_frozen_account_can_be_given_to_but_not_taken_from(operator: Operator) -> None:
     """M3: until the freeze is lifted."""
     await operator.run("wallet", "grant", "ada", "70", "--reason", "a gift")

@@ -1,0 +1,45 @@
+"""How commands end where their output fails."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SIMULATE = ("simulate", "--matches", "1")
+
+
+def run(command: tuple[str, ...], out: int, state: Path) -> tuple[int, str]:
+    """Status and errors of a command that writes to ``out``."""
+    process = subprocess.run(
+        [sys.executable, "-m", "services.okeyctl.main", *command],
+        stdout=out,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        env=os.environ | {"XDG_STATE_HOME": str(state)},
+    )
+    return process.returncode, process.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    "command", [("token", "--player", "ayse"), SIMULATE, (*SIMULATE, "--json"), ("--help",)]
+)
+def test_a_full_disk_is_one_line_and_status_2(command: tuple[str, ...], tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        status, error = run(command, full.fileno(), tmp_path)
+    assert (status, error) == (2, "okeyctl: [Errno 28] No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    "command", [("token", "--player", "ayse"), SIMULATE, (*SIMULATE, "--json")]
+)
+def test_a_reader_that_has_gone_away_is_status_2(command: tuple[str, ...], tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        assert run(command, writer, tmp_path) == (2, "")
+    finally:
+        os.close(writer)
