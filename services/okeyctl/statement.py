@@ -83,7 +83,8 @@ def as_csv(statement: Statement) -> str:
 
 def show(statement: Statement, console: Console) -> None:
     """A table for a person; its texts are in one line and without what steers a terminal."""
-    columns = [Column(name, overflow="fold") for name in _COLUMNS]
+    numbers = ("journal", "amount", "balance")
+    columns = [Column(name, overflow="fold", no_wrap=name in numbers) for name in _COLUMNS]
     table = Table(*columns, title=Text(statement.account))
     table.add_row("", "", "OPENING", "", f"{statement.opening:,}")
     for posting in statement.postings:

@@ -5,19 +5,23 @@ import csv
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from rich.console import Console
 from typer.testing import CliRunner
 
+from okey.api.wallet.v1 import wallet_pb2
 from okey_runtime.clock import VirtualClock
 from okey_runtime.config import Environment
 from okey_runtime.identity import Role
 from okey_runtime.keys import KeyFileBroken, create_signing_key
 from okey_runtime.server import ServiceServer
 from services.okeyctl.main import app
+from services.okeyctl.statement import Statement, show
 from services.wallet.app import WalletApp, WalletSettings
 from services.wallet.chain import ChainKeys
 from tests.fixtures.issuer import Issuer
@@ -107,6 +111,16 @@ async def test_a_piped_statement_is_whole_and_without_what_steers_a_terminal(
     assert "\x1b" not in text
     assert "2023-11-14T22:13:20.000+00:00" in text
     assert "a[2J gift [red]" + " and more" * 12 in text
+
+
+def test_a_narrow_terminal_cuts_no_number() -> None:
+    posting = wallet_pb2.Posting(amount=-1_234_567, balance_after=7_654_321, table_id="T" * 26)
+    out = StringIO()
+    console = Console(file=out, force_terminal=True, width=80, color_system=None)
+    show(Statement("player:ada", 8_888_888, (posting,), 7_654_321), console)
+    assert "-1,234,567" in out.getvalue()
+    assert out.getvalue().count("7,654,321") == 2
+    assert out.getvalue().count("T") >= 26
 
 
 @pytest.mark.parametrize(
