@@ -1,10 +1,9 @@
 """A command being decided: the events so far and the state that they lead to."""
 
 from okey.rules.rule_set import RuleSet
-from okey.table import evolve as folding
 from okey.table.commands import Context
 from okey.table.events import Event
-from okey.table.evolve import evolve
+from okey.table.evolve import evolve, match_of, round_of, turn_of
 from okey.table.state import Match, Round, TableState, Turn
 
 
@@ -34,14 +33,14 @@ class Draft:
     @property
     def match(self) -> Match:
         """The running match."""
-        return folding.match_of(self.state)
+        return match_of(self.state)
 
     @property
     def round(self) -> Round:
         """The running round."""
-        return folding.round_of(self.state)
+        return round_of(self.state)
 
     @property
     def turn(self) -> Turn:
         """The running turn."""
-        return folding.turn_of(self.state)
+        return turn_of(self.state)

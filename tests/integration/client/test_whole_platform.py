@@ -195,3 +195,25 @@ async def test_a_client_says_which_address_it_lacks() -> None:
         with pytest.raises(ClientNotConfigured, match="_address"):
             use()
     await client.close()
+
+
+async def test_a_ticket_is_looked_at_and_taken_back(world: WholePlatform) -> None:
+    client = await world.player("ayse")
+    asked = await client.lobby.enqueue_ticket(CANAK_OF_TWO)
+    assert asked.state == lobby_pb2.TICKET_STATE_WAITING
+    assert (await client.lobby.get_ticket()).ticket_id == asked.ticket_id
+    await client.lobby.cancel_ticket()
+    assert (await client.lobby.get_ticket()).state == lobby_pb2.TICKET_STATE_CANCELLED
+
+
+async def test_a_rack_is_arranged_for_its_owner(world: WholePlatform) -> None:
+    client = await world.player("ayse")
+    table_id = await client.lobby.create_table(SOLO_OF_TWO)
+    table = client.table(table_id)
+    async with asyncio.timeout(20):
+        async for change in table.follow():
+            if change.view.phase == table_pb2.PHASE_PLAYING:
+                break
+    arranged = await table.arrange_rack()
+    laid = [tile for meld in arranged.melds for tile in meld.tiles]
+    assert sorted(laid) == sorted((await table.get()).round.rack)

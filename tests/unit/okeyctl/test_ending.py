@@ -23,7 +23,6 @@ def run(command: tuple[str, ...], out: int, state: Path) -> tuple[int, str]:
     return process.returncode, process.stderr
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize(
     "command", [("token", "--player", "ayse"), SIMULATE, (*SIMULATE, "--json"), ("--help",)]
 )
