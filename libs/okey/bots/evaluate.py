@@ -1,0 +1,102 @@
+"""What a hand is worth in tiles: how far it is, which draws bring it nearer, what to give away.
+
+The distance to a form is the least number of tiles to be exchanged until the hand has it, where any
+tile may come in; distance 0 and a won hand are the same thing (``okey.rules.distance``). A draw
+*improves* 14 tiles if the best 14 of the then 15 are nearer. What may still be drawn is counted in
+``unseen``: by tile value 0..53 the copies that the seat has not seen (``Outlook.unseen``).
+
+- ``evaluate(hand, okey, goal, unseen)``: 14 tiles -> ``Evaluation(distance, improving, copies)``
+- ``best_discards(rack, okey, goal, unseen)``: 15 tiles -> each tile whose loss keeps the rack as
+  near as it is, with the evaluation of the 14 that stay; the most copies first
+- ``distance_to(tiles, okey, goal)``: 14 or 15 tiles -> the distance alone
+
+``okey.rules.arrange`` lays out the melds that prove a distance.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from okey.rules.distance import distance_to_cift, distance_to_normal
+from okey.rules.faces import HAND_TILES, faces_of
+from okey.rules.tile import Tile, without
+
+
+class Goal(Enum):
+    """Which finish a hand is after."""
+
+    NORMAL = auto()
+    """Runs and groups (H2)."""
+    CIFT = auto()
+    """Seven pairs, the only finish while çift is announced (H5, H12)."""
+    EITHER = auto()
+    """The nearer of the two, while nothing is announced (H13)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How far 14 tiles are from their goal, and what would help.
+
+    ``improving`` are the tiles, ascending, that are unseen and whose drawing lowers the distance;
+    ``copies`` counts all unseen copies of them. Nothing improves a won hand.
+    """
+
+    distance: int
+    improving: tuple[Tile, ...]
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
+class BestDiscard:
+    """A tile to give away, and what the 14 that stay are worth."""
+
+    tile: Tile
+    rest: Evaluation
+
+
+def distance_to(tiles: Sequence[Tile], okey: Tile, goal: Goal) -> int:
+    """The tiles to be exchanged for ``goal``, 0..14; of 15 tiles the best 14 count.
+
+    Raises ``WrongTileCount`` for other numbers of tiles and ``NotAnOkey``.
+    """
+    if goal is Goal.NORMAL:
+        return distance_to_normal(tiles, okey)
+    if goal is Goal.CIFT:
+        return distance_to_cift(tiles, okey)
+    return min(distance_to_normal(tiles, okey), distance_to_cift(tiles, okey))
+
+
+def evaluate(hand: Sequence[Tile], okey: Tile, goal: Goal, unseen: Sequence[int]) -> Evaluation:
+    """The distance of 14 tiles to ``goal`` and the unseen tiles that lower it.
+
+    Raises ``WrongTileCount`` for other numbers of tiles and ``NotAnOkey``.
+    """
+    faces_of(hand, okey)
+    distance = distance_to(hand, okey, goal)
+    improving = tuple(
+        tile
+        for tile in Tile
+        if unseen[tile] and distance and distance_to((*hand, tile), okey, goal) < distance
+    )
+    return Evaluation(distance, improving, sum(unseen[tile] for tile in improving))
+
+
+def best_discards(
+    rack: Sequence[Tile], okey: Tile, goal: Goal, unseen: Sequence[int]
+) -> tuple[BestDiscard, ...]:
+    """The tiles of 15 whose loss leaves the least distance to ``goal``, best first.
+
+    First comes the one that leaves the most unseen copies of improving tiles; equals are in
+    ascending order of the tiles. Where there is a choice an okey is among them too: it is the
+    caller's to keep it, or to lay it for an okey win (H9).
+
+    Raises ``WrongTileCount`` for other numbers of tiles and ``NotAnOkey``.
+    """
+    faces_of(rack, okey, (HAND_TILES + 1,))
+    least = distance_to(rack, okey, goal)
+    found = []
+    for tile in sorted(set(rack)):
+        rest = without(rack, (tile,))
+        if distance_to(rest, okey, goal) == least:
+            found.append(BestDiscard(tile, evaluate(rest, okey, goal, unseen)))
+    return tuple(sorted(found, key=lambda option: -option.rest.copies))
