@@ -16,9 +16,11 @@ tile may come in; distance 0 and a won hand are the same thing (``okey.rules.dis
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Final
 
-from okey.rules.distance import distance_to_cift, distance_to_normal
-from okey.rules.faces import HAND_TILES, faces_of
+from okey.rules.distance import RACK_SIZES, cift_distance, is_within, normal_distance
+from okey.rules.faces import HAND_TILES, Faces, faces_of
+from okey.rules.improving import improving_cift, improving_normal
 from okey.rules.tile import Tile, without
 
 
@@ -59,11 +61,7 @@ def distance_to(tiles: Sequence[Tile], okey: Tile, goal: Goal) -> int:
 
     Raises ``WrongTileCount`` for other numbers of tiles and ``NotAnOkey``.
     """
-    if goal is Goal.NORMAL:
-        return distance_to_normal(tiles, okey)
-    if goal is Goal.CIFT:
-        return distance_to_cift(tiles, okey)
-    return min(distance_to_normal(tiles, okey), distance_to_cift(tiles, okey))
+    return _distance(faces_of(tiles, okey, RACK_SIZES), goal)
 
 
 def evaluate(hand: Sequence[Tile], okey: Tile, goal: Goal, unseen: Sequence[int]) -> Evaluation:
@@ -71,14 +69,8 @@ def evaluate(hand: Sequence[Tile], okey: Tile, goal: Goal, unseen: Sequence[int]
 
     Raises ``WrongTileCount`` for other numbers of tiles and ``NotAnOkey``.
     """
-    faces_of(hand, okey)
-    distance = distance_to(hand, okey, goal)
-    improving = tuple(
-        tile
-        for tile in Tile
-        if unseen[tile] and distance and distance_to((*hand, tile), okey, goal) < distance
-    )
-    return Evaluation(distance, improving, sum(unseen[tile] for tile in improving))
+    faces = faces_of(hand, okey)
+    return _evaluation(faces, _distance(faces, goal), okey, goal, unseen)
 
 
 def best_discards(
@@ -92,11 +84,60 @@ def best_discards(
 
     Raises ``WrongTileCount`` for other numbers of tiles and ``NotAnOkey``.
     """
-    faces_of(rack, okey, (HAND_TILES + 1,))
-    least = distance_to(rack, okey, goal)
+    least = _distance(faces_of(rack, okey, (HAND_TILES + 1,)), goal)
     found = []
     for tile in sorted(set(rack)):
-        rest = without(rack, (tile,))
-        if distance_to(rest, okey, goal) == least:
-            found.append(BestDiscard(tile, evaluate(rest, okey, goal, unseen)))
+        rest = faces_of(without(rack, (tile,)), okey)
+        if _is_within(rest, goal, least):
+            found.append(BestDiscard(tile, _evaluation(rest, least, okey, goal, unseen)))
     return tuple(sorted(found, key=lambda option: -option.rest.copies))
+
+
+def _evaluation(
+    faces: Faces, distance: int, okey: Tile, goal: Goal, unseen: Sequence[int]
+) -> Evaluation:
+    improving = _drawable(_improving(faces, goal, distance), okey, unseen) if distance else ()
+    return Evaluation(distance, improving, sum(unseen[tile] for tile in improving))
+
+
+def _distance(faces: Faces, goal: Goal) -> int:
+    if goal is Goal.NORMAL:
+        return normal_distance(faces)
+    if goal is Goal.CIFT:
+        return cift_distance(faces)
+    return min(normal_distance(faces), cift_distance(faces))
+
+
+def _is_within(faces: Faces, goal: Goal, distance: int) -> bool:
+    return (goal is not Goal.NORMAL and cift_distance(faces) <= distance) or (
+        goal is not Goal.CIFT and is_within(faces, distance)
+    )
+
+
+def _improving(faces: Faces, goal: Goal, distance: int) -> int:
+    """The faces that lower this distance to ``goal``, which is not 0."""
+    found = 0
+    if goal is Goal.NORMAL or (goal is Goal.EITHER and is_within(faces, distance)):
+        found |= improving_normal(faces, distance)
+    if goal is Goal.CIFT or (goal is Goal.EITHER and cift_distance(faces) == distance):
+        found |= improving_cift(faces)
+    return found
+
+
+def _drawable(faces: int, okey: Tile, unseen: Sequence[int]) -> tuple[Tile, ...]:
+    """The okey, which improves every hand, and the tiles of these faces, where they are unseen."""
+    wild = 1 << okey - 1
+    # The okey's own face is that of the sahte okey (T6).
+    left = faces & ~wild | (_SAHTE if faces & wild else 0) | wild
+    drawable = []
+    while left:
+        lowest = left & -left
+        tile = _TILES[lowest.bit_length() - 1]
+        if unseen[tile]:
+            drawable.append(tile)
+        left -= lowest
+    return tuple(drawable)
+
+
+_TILES: Final = tuple(Tile)
+_SAHTE: Final = 1 << Tile.S - 1

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from okey.rules.distance import RACK_SIZES, Plan, best_plan
-from okey.rules.faces import HAND_TILES, NIBBLE, Vectors, faces_of
+from okey.rules.distance import RACK_SIZES
+from okey.rules.faces import HAND_TILES, NIBBLE, faces_of
+from okey.rules.fits import places_and_kept
 from okey.rules.meld import LONGEST_RUN, SMALLEST_MELD, Meld, MeldKind
-from okey.rules.runs import Run, plan_runs, slots_by_kept
+from okey.rules.plan import Plan, best_plan
+from okey.rules.runs import Run, plan_runs, points_of_runs
 from okey.rules.tile import HIGHEST_NUMBER, Colour, Tile, tile_of, without
 
 
@@ -96,21 +98,20 @@ def _groups(plan: Plan, okey: Tile) -> Iterator[_Draft]:
 
 
 def _runs(plan: Plan, okey: Tile) -> Iterator[_Draft]:
-    grouped = sum(choice.kept for _shift, choice in plan.groups)
-    slots = HAND_TILES - sum(choice.slots for _shift, choice in plan.groups)
-    for colour, kept in enumerate(_kept_by_colour(plan.vectors, plan.kept - grouped, slots)):
-        for run in plan_runs(plan.vectors[colour], kept):
+    for colour, (places, kept) in enumerate(_split_by_colour(plan)):
+        for run in plan_runs(plan.vectors[colour], kept, places):
             yield _Draft(MeldKind.RUN, _places(run, colour, okey), run.start + run.length)
 
 
-def _kept_by_colour(vectors: Vectors, kept: int, slots: int) -> tuple[int, ...]:
-    """How many tiles of each colour stay where ``kept`` do, in runs on at most ``slots`` places."""
-    tables = [slots_by_kept(vector) for vector in vectors]
+def _split_by_colour(plan: Plan) -> tuple[tuple[int, int], ...]:
+    """The places and the tiles kept of each colour, where the runs keep as many as they can."""
+    wanted = plan.kept - plan.grouped
+    splits = product(*(map(places_and_kept, points_of_runs(vector)) for vector in plan.vectors))
     return next(
         split
-        for split in product(*(range(len(table)) for table in tables))
-        if sum(split) == kept
-        and sum(table[here] for table, here in zip(tables, split, strict=True)) <= slots
+        for split in splits
+        if sum(kept for _places, kept in split) == wanted
+        and sum(places for places, _kept in split) <= plan.places
     )
 
 
@@ -133,7 +134,8 @@ def _add_spare_okeys(drafts: list[_Draft], okey: Tile, spare: int) -> None:
     if spare >= SMALLEST_MELD:
         drafts.append(_Draft(MeldKind.RUN, [okey] * spare))
         return
-    # One of the melds always has room: a plan of three groups of four is never chosen, for a group
-    # of three and a meld begun with the fourth tile keep as many tiles and come first.
+    if spare and not any(draft.has_room for draft in drafts):
+        # Three groups of four: one of their twelve tiles begins a group with both okeys.
+        drafts.append(_Draft(MeldKind.GROUP, [drafts[0].places.pop()]))
     for _okey in range(spare):
-        next(draft for draft in drafts if draft.has_room).extend(okey)
+        next(draft for draft in reversed(drafts) if draft.has_room).extend(okey)
