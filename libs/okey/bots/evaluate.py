@@ -9,8 +9,7 @@ tile may come in; distance 0 and a won hand are the same thing (``okey.rules.dis
 - ``best_discards(rack, okey, goal, unseen)``: 15 tiles -> each tile whose loss keeps the rack as
   near as it is, with the evaluation of the 14 that stay; the most copies first
 - ``distance_to(tiles, okey, goal)``: 14 or 15 tiles -> the distance alone
-
-``okey.rules.arrange`` lays out the melds that prove a distance.
+- ``arrange_towards(tiles, okey, goal)``: 14 or 15 tiles -> the ``Arrangement`` that proves it
 """
 
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
+from okey.rules.arrange import Arrangement, arrange, arrange_pairs
 from okey.rules.distance import RACK_SIZES, cift_distance, is_within, normal_distance
 from okey.rules.faces import HAND_TILES, Faces, faces_of
 from okey.rules.improving import improving_cift, improving_normal
@@ -98,6 +98,21 @@ def _evaluation(
 ) -> Evaluation:
     improving = _drawable(_improving(faces, goal, distance), okey, unseen) if distance else ()
     return Evaluation(distance, improving, sum(unseen[tile] for tile in improving))
+
+
+def arrange_towards(tiles: Sequence[Tile], okey: Tile, goal: Goal) -> Arrangement:
+    """The 14 or 15 ``tiles`` laid out so that they prove their distance to ``goal``.
+
+    Of two forms equally near it is the normal one. Raises ``WrongTileCount`` for other numbers of
+    tiles and ``NotAnOkey``.
+    """
+    if goal is Goal.NORMAL:
+        return arrange(tiles, okey)
+    if goal is Goal.CIFT:
+        return arrange_pairs(tiles, okey)
+    return min(
+        arrange(tiles, okey), arrange_pairs(tiles, okey), key=lambda laid_out: laid_out.distance
+    )
 
 
 def _distance(faces: Faces, goal: Goal) -> int:

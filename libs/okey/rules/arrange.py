@@ -1,10 +1,11 @@
-"""A rack laid out so that it shows its distance to a normal hand (H2)."""
+"""A rack laid out so that it proves its distance to a normal hand or to seven pairs (H2, H5)."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from okey.rules.distance import RACK_SIZES
+from okey.rules.distance import RACK_SIZES, distance_left
 from okey.rules.faces import HAND_TILES, NIBBLE, faces_of
 from okey.rules.fits import places_and_kept
 from okey.rules.meld import LONGEST_RUN, SMALLEST_MELD, Meld, MeldKind
@@ -19,11 +20,17 @@ class Arrangement:
 
     The tiles of all three together are the rack. A part holds at least two tiles of a meld that
     misses others; real okeys lie in the melds they complete, or among the singles.
+
+    ``distance`` is what the arrangement proves. For a normal hand: melds and parts with their gaps
+    are on at most 14 places, and every three places to spare hold a single; all these tiles and
+    the okeys stay, and the distance is what they lack of 14. For çift it is the pairs that lack of
+    seven.
     """
 
     melds: tuple[Meld, ...]
     parts: tuple[tuple[Tile, ...], ...]
     singles: tuple[Tile, ...]
+    distance: int
 
 
 @dataclass(slots=True)
@@ -69,9 +76,10 @@ def arrange(tiles: Sequence[Tile], okey: Tile) -> Arrangement:
     A winning hand is laid out in full; with a winning hand among 15 tiles one single is left, the
     tile to finish with (an okey, if one can be spared). Raises ``WrongTileCount``, ``NotAnOkey``.
     """
-    plan = best_plan(faces_of(tiles, okey, RACK_SIZES))
+    faces = faces_of(tiles, okey, RACK_SIZES)
+    plan = best_plan(faces)
     drafts = [*_groups(plan, okey), *_runs(plan, okey)]
-    okeys = tiles.count(okey)
+    okeys = faces.wild
     complete, parts = [], []
     for draft in sorted(drafts, key=lambda draft: draft.gaps):
         if draft.gaps <= okeys:
@@ -86,7 +94,27 @@ def arrange(tiles: Sequence[Tile], okey: Tile) -> Arrangement:
     begun = tuple(part.natural for part in parts if len(part.natural) > 1)
     placed = [tile for meld in melds for tile in meld.tiles]
     singles = without(tiles, [*placed, *(tile for part in begun for tile in part)])
-    return Arrangement(melds, begun, singles)
+    return Arrangement(melds, begun, singles, distance_left(faces, plan.kept))
+
+
+def arrange_pairs(tiles: Sequence[Tile], okey: Tile) -> Arrangement:
+    """The 14 or 15 ``tiles`` in pairs; an okey goes to a lone tile first (H5).
+
+    Of 15 tiles one is always single. Raises ``WrongTileCount``, ``NotAnOkey``.
+    """
+    okeys = [okey] * faces_of(tiles, okey, RACK_SIZES).wild
+    pairs: list[tuple[Tile, ...]] = []
+    lone = []
+    for tile, count in sorted(Counter(tiles).items()):
+        if tile is not okey:
+            pairs += [(tile, tile)] * (count // 2)
+            lone += [tile] * (count % 2)
+    while okeys and lone:
+        pairs.append((lone.pop(0), okeys.pop()))
+    pairs += [(okey, okey)] * (len(okeys) // 2)
+    melds = tuple(Meld(MeldKind.PAIR, pair) for pair in pairs)
+    singles = (*lone, *okeys[: len(okeys) % 2])
+    return Arrangement(melds, (), singles, HAND_TILES // 2 - len(pairs))
 
 
 def _groups(plan: Plan, okey: Tile) -> Iterator[_Draft]:

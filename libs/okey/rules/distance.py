@@ -36,7 +36,12 @@ def distance_to_cift(tiles: Sequence[Tile], okey: Tile) -> int:
 
 def normal_distance(faces: Faces) -> int:
     """``distance_to_normal`` of faces."""
-    return max(0, HAND_TILES - faces.wild - best_plan(faces).kept)
+    return distance_left(faces, best_plan(faces).kept)
+
+
+def distance_left(faces: Faces, kept: int) -> int:
+    """The distance to a normal hand where so many tiles besides the okeys can stay."""
+    return max(0, HAND_TILES - faces.wild - kept)
 
 
 def is_within(faces: Faces, distance: int) -> bool:

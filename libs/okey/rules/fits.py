@@ -45,14 +45,12 @@ AT_LEAST: Final = tuple(
 
 def points_of(fit: int) -> Points:
     """The points of ``fit`` that no other beats, ascending."""
-    most, found = -1, []
-    while fit:
-        places = ((fit & -fit).bit_length() - 1) // _ROW
-        kept = (fit >> _ROW * places & _FULL_ROW).bit_length() - 1
-        if kept > most:
-            found.append(point(places, kept))
-            most = kept
-        fit &= -1 << _ROW * (places + 1)
+    kept, found = 0, []
+    while left := fit & AT_LEAST[HAND_TILES][kept]:
+        places = ((left & -left).bit_length() - 1) // _ROW
+        most = (left >> _ROW * places & _FULL_ROW).bit_length() - 1
+        found.append(_ROW * places + most)
+        kept = most + 1
     return tuple(found)
 
 

@@ -51,6 +51,11 @@ def numbers_to_group(vectors: Vectors) -> list[Number]:
     return [(shift, *_fullest(counts)) for shift, counts in _shared(vectors)]
 
 
+def numbers_with_complete_groups(vectors: Vectors) -> list[Number]:
+    """The numbers held in three colours or four, as ``numbers_to_group`` has them."""
+    return [(shift, *_fullest(counts)) for shift, counts in _shared(vectors, colours=3)]
+
+
 def numbers_to_group_in_any_way(vectors: Vectors) -> list[Number]:
     """The numbers held in at least two colours, with all groups of two tiles or more."""
     return [(shift, *_any(counts)) for shift, counts in _shared(vectors)]
@@ -61,11 +66,11 @@ def places_of(group: Group) -> int:
     return max(SMALLEST_GROUP, len(group))
 
 
-def _shared(vectors: Vectors) -> Iterator[tuple[int, Vectors]]:
-    """The shift and the counts by colour of each number held in two colours or more."""
+def _shared(vectors: Vectors, colours: int = 2) -> Iterator[tuple[int, Vectors]]:
+    """The shift and the counts by colour of each number held in so many colours (2 or 3)."""
     red, yellow, blue, black = vectors
     held = support(red) + support(yellow) + support(blue) + support(black)
-    shared = (held >> 2 | held >> 1) & ONES
+    shared = (held >> 2 | held >> 1 & (ONES if colours == 2 else held)) & ONES
     while shared:
         lowest = shared & -shared
         shift = lowest.bit_length() - 1

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from okey.rules.faces import HAND_TILES, Faces, Vectors
 from okey.rules.fits import AT_LEAST, WITHIN_HAND
-from okey.rules.groups import GroupChoice, Number, numbers_to_group
+from okey.rules.groups import GroupChoice, Number, numbers_to_group, numbers_with_complete_groups
 from okey.rules.runs import points_of_runs
 
 Groups = tuple[tuple[int, GroupChoice], ...]
@@ -116,7 +116,9 @@ def best_plan(faces: Faces) -> Plan:
 
 def can_keep(vectors: Vectors, kept: int) -> bool:
     """Whether so many tiles can stay."""
-    return next(iter(Plans(vectors, kept)), None) is not None
+    # Fourteen leave no gap, so their groups are complete.
+    numbers = numbers_to_group if kept < HAND_TILES else numbers_with_complete_groups
+    return next(iter(Plans(vectors, kept, numbers)), None) is not None
 
 
 def fit_of_colours(vectors: Vectors) -> int:

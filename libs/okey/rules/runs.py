@@ -10,7 +10,7 @@ Vectors are those of ``faces``; within this module a fourteenth place holds the 
 after 13. What was worked out is remembered for 32,768 vectors a function, each entry below 1 kB.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -36,8 +36,8 @@ class Run(NamedTuple):
 
 def fit_of_runs(vector: int) -> int:
     """The fit of all runs of a colour (see ``fits``)."""
-    fit = 0
-    for split in _ace_splits(vector):
+    fit = _fit(vector)
+    for split in _with_high_aces(vector):
         fit |= _fit(split)
     return fit
 
@@ -53,7 +53,8 @@ def plan_runs(vector: int, kept: int, places: int) -> tuple[Run, ...]:
 
     There must be such runs.
     """
-    rest = next(split for split in _ace_splits(vector) if _reaches(split, kept, places))
+    splits = (vector, *_with_high_aces(vector))
+    rest = next(split for split in splits if _reaches(split, kept, places))
     plan = []
     while kept > 0:
         run = next(
@@ -74,15 +75,15 @@ def plan_runs(vector: int, kept: int, places: int) -> tuple[Run, ...]:
     return tuple(plan)
 
 
-def _ace_splits(vector: int) -> Iterator[int]:
-    """The vector with none, one, ... all of its 1s moved behind the 13 (H3).
+def _with_high_aces(vector: int) -> Iterable[int]:
+    """The vector with one, two, ... all of its 1s moved behind the 13 (H3).
 
     With nothing from 10 upwards a 1 serves the low end as well as the high one.
     """
-    yield vector
-    if vector >> NIBBLE * 9:
-        for high in range(1, (vector & 15) + 1):
-            yield vector - high + (high << NIBBLE * (_PLACES - 1))
+    if not vector & 15 or not vector >> NIBBLE * 9:
+        return ()
+    behind = (1 << NIBBLE * (_PLACES - 1)) - 1
+    return (vector + high * behind for high in range(1, (vector & 15) + 1))
 
 
 def _runs_from_lowest(vector: int) -> Iterator[Run]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from okey.bots.evaluate import Goal, best_discards, distance_to, evaluate
+from okey.bots.evaluate import Goal, arrange_towards, best_discards, distance_to, evaluate
+from okey.rules.arrange import arrange, arrange_pairs
 from okey.rules.faces import WrongTileCount
 from okey.rules.tile import Tile, parse_rack, rack_text
 
@@ -107,6 +108,17 @@ def test_a_won_rack_lays_any_tile_that_leaves_a_hand() -> None:
     options = best_discards(rack, OKEY, Goal.NORMAL, ALL_UNSEEN)
     assert all(option.rest.distance == 0 and not option.rest.improving for option in options)
     assert {Tile.R8, Tile.B9} <= {option.tile for option in options}
+
+
+def test_the_arrangement_is_towards_the_goal() -> None:
+    """H2, H5, H13: seven pairs where they are nearer, runs and groups where nothing is."""
+    pairs, runs = parse_rack(RUNS_OR_PAIRS), parse_rack(f"{MELDS} K13 B8 R1")
+    for goal in Goal:
+        for tiles in (pairs, runs):
+            shown = arrange_towards(tiles, OKEY, goal)
+            assert shown.distance == distance_to(tiles, OKEY, goal)
+    assert arrange_towards(pairs, OKEY, Goal.EITHER) == arrange_pairs(pairs, OKEY)
+    assert arrange_towards(runs, OKEY, Goal.EITHER) == arrange(runs, OKEY)
 
 
 @pytest.mark.parametrize("goal", Goal)

@@ -4,7 +4,12 @@ import pytest
 
 from okey.rules.faces import Vectors
 from okey.rules.fits import point
-from okey.rules.groups import GroupChoice, numbers_to_group, numbers_to_group_in_any_way
+from okey.rules.groups import (
+    GroupChoice,
+    numbers_to_group,
+    numbers_to_group_in_any_way,
+    numbers_with_complete_groups,
+)
 
 RED, YELLOW, BLUE, BLACK = range(4)
 
@@ -82,3 +87,7 @@ def test_numbers_held_in_two_colours_can_be_grouped() -> None:
     vectors = (1 << seven | 3 << nine, 2 << seven | 2 << three, 1 << nine, 5 << nine)
     for numbers in (numbers_to_group(vectors), numbers_to_group_in_any_way(vectors)):
         assert [shift for shift, _choices, _points in numbers] == [seven, nine]
+    assert [shift for shift, _choices, _points in numbers_with_complete_groups(vectors)] == [nine]
+    full = (1 << nine,) * 4
+    alike = numbers_with_complete_groups((full[0], full[1], full[2], full[3]))
+    assert alike == numbers_to_group((full[0], full[1], full[2], full[3]))
