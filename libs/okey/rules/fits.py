@@ -6,11 +6,13 @@ combined by shifting one to each point of the other: no table is walked, and "ar
 14 places?" is one ``&``.
 """
 
+from functools import lru_cache
 from typing import Final
 
 from okey.rules.faces import HAND_TILES
 
 _ROW: Final = 16
+_REMEMBERED: Final = 1 << 12
 _FULL_ROW: Final = (1 << _ROW) - 1
 
 NOTHING: Final = 1
@@ -43,6 +45,7 @@ AT_LEAST: Final = tuple(
 """By places and kept: all pairs with no more places and no fewer tiles kept."""
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def points_of(fit: int) -> Points:
     """The points of ``fit`` that no other beats, ascending."""
     kept, found = 0, []

@@ -4,7 +4,8 @@ Two facts keep this small. A run of six or more is two runs side by side, so len
 it all. And what a set of runs holds depends only on how many of them cross each number: the first
 run may take every tile that it crosses, a later one then has a gap there, and a gap costs the same
 in either. So the lowest tile left is dropped or begins a run, or lies in the last run that fits
-below 1-as-the-end.
+below 1-as-the-end. That last run holds what a run from the lowest tile would hold if the numbers
+went on, so only the distances between the tiles matter, not where they stand.
 
 Vectors are those of ``faces``; within this module a fourteenth place holds the 1s that end a run
 after 13. What was worked out is remembered for 32,768 vectors a function, each entry below 1 kB.
@@ -66,7 +67,7 @@ def plan_runs(vector: int, kept: int, places: int) -> tuple[Run, ...]:
             None,
         )
         if run is None:
-            rest = _without_lowest(rest)
+            rest &= -1 << _shift(rest) + NIBBLE
         else:
             plan.append(run)
             rest -= run.taken
@@ -87,25 +88,28 @@ def _with_high_aces(vector: int) -> Iterable[int]:
 
 
 def _runs_from_lowest(vector: int) -> Iterator[Run]:
-    lowest = ((vector & -vector).bit_length() - 1) // NIBBLE
+    lowest = _shift(vector) // NIBBLE
     there = support(vector)
     for length in _LENGTHS:
         start = min(lowest, _PLACES - length)
         yield Run(start, length, there & _WINDOWS[length][start])
 
 
-def _without_lowest(vector: int) -> int:
-    """The vector less all copies of its lowest number."""
-    return vector & -1 << ((vector & -vector).bit_length() - 1) // NIBBLE * NIBBLE + NIBBLE
+def _shift(vector: int) -> int:
+    """Where the lowest number of ``vector`` is counted."""
+    return ((vector & -vector).bit_length() - 1) // NIBBLE * NIBBLE
+
+
+def _fit(vector: int) -> int:
+    return _fit_from_lowest(vector >> _shift(vector)) if vector else NOTHING
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _fit(vector: int) -> int:
-    if not vector:
-        return NOTHING
-    fit = _fit(_without_lowest(vector))
+def _fit_from_lowest(vector: int) -> int:
+    """The fit of tiles of which the lowest is in the first place."""
+    fit = _fit(vector >> NIBBLE)
     there, before = support(vector), 0
-    for window, empty in _LOWEST_IN[((vector & -vector).bit_length() - 1) // NIBBLE]:
+    for window, empty in _FROM_LOWEST:
         taken = there & window
         # A longer run that takes no more tiles is no use.
         if taken != before:
@@ -127,10 +131,5 @@ _WINDOWS: Final = {
 }
 """By length and start: a one in each place that the run crosses."""
 
-_LOWEST_IN: Final = tuple(
-    tuple(
-        (_WINDOWS[length][min(lowest, _PLACES - length)], point(length, 0)) for length in _LENGTHS
-    )
-    for lowest in range(_PLACES)
-)
-"""By the lowest number left: the runs that it may begin or, at the high end, lie in."""
+_FROM_LOWEST: Final = tuple((_WINDOWS[length][0], point(length, 0)) for length in _LENGTHS)
+"""The runs that the lowest number may begin."""

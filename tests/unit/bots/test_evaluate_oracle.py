@@ -1,9 +1,7 @@
 """Distances and improving tiles against trying: every exchange, every draw, every discard."""
 
-import json
 from collections.abc import Iterable
 from itertools import islice
-from pathlib import Path
 
 import pytest
 
@@ -16,22 +14,13 @@ from okey.rules.distance import (
 )
 from okey.rules.faces import faces_of
 from okey.rules.hand import Form, classify
-from okey.rules.tile import FULL_SET, Tile, okey_of, parse_rack, rack_text
+from okey.rules.tile import FULL_SET, Tile, rack_text
 from tests import oracle, plain
-from tests.unit.rules.hand_maker import Hand, hands
+from tests.unit.rules.hand_maker import Hand, hands, labelled_hands
 
 pytestmark = pytest.mark.deep
 
 ALL_UNSEEN = (0, *(2 for _tile in Tile))
-CASES = Path(__file__).parents[2] / "data" / "hands.jsonl"
-
-
-def labelled() -> list[Hand]:
-    lines = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
-    return [
-        (parse_rack(" ".join(line["tiles"])), okey_of(Tile.parse(line["gosterge"])))
-        for line in lines
-    ]
 
 
 def without_okeys(made: Iterable[Hand]) -> Iterable[Hand]:
@@ -98,7 +87,7 @@ def wrongly_discarded(made: Iterable[Hand], goal: Goal) -> list[str]:
 
 def test_the_labelled_hands_are_won_at_distance_0_alone() -> None:
     """H2: and so the plain judge says, who may then say what is right elsewhere."""
-    for tiles, okey in labelled():
+    for tiles, okey in labelled_hands():
         is_won = Form.NORMAL in classify(tiles, okey)
         assert (distance_to_normal(tiles, okey) == 0) == is_won, named(tiles, okey)
         assert plain.is_normal(tiles, okey) == is_won, named(tiles, okey)
@@ -128,7 +117,7 @@ def test_improving_tiles_are_those_that_trying_finds() -> None:
 
 def test_improving_tiles_of_the_labelled_hands_are_those_that_trying_finds() -> None:
     """H2, H5, T5, T6: all lines of tests/data/hands.jsonl."""
-    assert wrongly_improved(labelled()) == []
+    assert wrongly_improved(labelled_hands()) == []
 
 
 @pytest.mark.parametrize("goal", Goal)
@@ -140,7 +129,7 @@ def test_best_discards_are_those_that_trying_finds(goal: Goal) -> None:
 @pytest.mark.long
 def test_one_exchange_is_enough_on_the_labelled_hands() -> None:
     """H2: those without okeys."""
-    assert wrongly_near(without_okeys(labelled()), exchanges=1) == []
+    assert wrongly_near(without_okeys(labelled_hands()), exchanges=1) == []
 
 
 @pytest.mark.long
