@@ -83,7 +83,10 @@ def share(per_deal: Sequence[tuple[int, int]]) -> Estimate | None:
     size = decided / _design_effect(per_deal, rate, decided)
     middle = (rate + _Z**2 / (2 * size)) / (1 + _Z**2 / size)
     spread = _Z / (1 + _Z**2 / size) * math.sqrt(rate * (1 - rate) / size + (_Z / (2 * size)) ** 2)
-    return Estimate(rate, max(0.0, middle - spread), min(1.0, middle + spread))
+    # At 0 and 1 the interval ends where the rate is, but for the last digit of a float.
+    return Estimate(
+        rate, max(0.0, min(rate, middle - spread)), min(1.0, max(rate, middle + spread))
+    )
 
 
 def mean(values: Sequence[float]) -> Estimate:
