@@ -9,7 +9,7 @@ TYPED := libs services tools deploy tests
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run demo test test-core test-rest test-all format lint protos protos-check \
-	bench mutations soak deploy-check clean
+	bench arena mutations soak deploy-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ bench: setup ## measure hands, core and wallet, each figure beside a reference
 	$(BIN)/python -m tests.bench.hands
 	$(BIN)/python -m tests.bench.audit
 	$(BIN)/python -m tests.bench.wallet
+
+arena: setup ## how strong the bots are, with 95 % intervals, on deals nothing was tuned on (an hour)
+	$(BIN)/python -m tests.bench.arena $(if $(ARENA_DEALS),--deals $(ARENA_DEALS))
 
 mutations: setup ## take each safeguard out of the ledger; a named test must go red
 	$(BIN)/python -m tests.mutations

@@ -8,8 +8,8 @@ from okey.rules.tile import HIGHEST_NUMBER, Colour, Tile, face_of, tile_of
 
 _ONE_AWAY: Final = 0.013
 _TWO_AWAY: Final = 0.007
-_OTHER_COLOUR: Final = 0.009
-_DISCARDED_ITSELF: Final = -0.035
+_OTHER_COLOUR: Final = 0.011
+_DISCARDED_ITSELF: Final = -0.05
 _ONE: Final = -0.055
 """In log-odds of finishing first: for each unseen tile that could lie beside the discard in another
 hand, for a next player who gave the same tile away, and for a 1, which fits fewer runs.
@@ -17,7 +17,9 @@ hand, for a next player who gave the same tile away, and for a 1, which fits few
 
 
 def gift(tile: Tile, outlook: Outlook, pile_of_next: Sequence[Tile]) -> float:
-    """How much it may cost to give ``tile`` away, in log-odds of finishing first."""
+    """What it may cost to give ``tile`` away, in log-odds of finishing before a sole opponent; of
+    several the next player is only one.
+    """
     face = face_of(tile, outlook.okey)
     if face is None:
         return 0.0  # given away only where nothing else is left

@@ -39,6 +39,9 @@ _SHAPE: Final = (0.0, 0.0, 0.02, 0.12)
 _WORST_HOPE: Final = 3
 """Further from seven pairs than this nobody considers announcing them."""
 
+_CLEARLY_MORE: Final = 1.05
+"""How much more a tile of the pile must bring than one of the stock: who takes one tells others."""
+
 _STOCK: Final = Draw(DrawSource.STOCK)
 _PILE: Final = Draw(DrawSource.DISCARD)
 
@@ -235,7 +238,7 @@ class _Mind:
         best = max(
             self._prospects((*self.outlook.rack, tile), goal), key=lambda option: option.worth
         )
-        return best.tile is not tile and best.worth > by_stock
+        return best.tile is not tile and best.worth > by_stock * _CLEARLY_MORE
 
     def _prospects(
         self, rack: Sequence[Tile], goal: Goal, *, minds_gifts: bool = False
@@ -260,7 +263,8 @@ class _Mind:
             share = copies / self.unseen * math.exp(shape * (least - use[tile]))
             chance = self._chances(goal).waiting(near, share, self.turn)
             if minds_gifts:
-                chance -= chance * (1 - chance) * gift(tile, self.outlook, self.pile)
+                cost = gift(tile, self.outlook, self.pile) / self.company.opponents
+                chance -= chance * (1 - chance) * cost
             yield _Prospect(tile, chance * self._prize(goal))
 
     def _use(self, tile: Tile, rest: Sequence[Tile], goal: Goal) -> float:
