@@ -19,7 +19,7 @@ from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
 from services.rating.app import DatabaseUrlMissing, RatingApp
-from services.rating.ranking import Section
+from services.rating.section import Section
 from tests.fixtures.issuer import Issuer
 
 TABLE = "a" * 26
