@@ -1,7 +1,7 @@
 """Writing what a record changes: history, ratings, sinks, counts and versions of boards."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,7 +20,7 @@ from services.rating.schema import (
     sink_postings,
 )
 from services.rating.section import section_of
-from services.rating.standings import Entry, read_entries
+from services.rating.standings import Entry
 
 _MOVE_RATING: Final = (
     update(ratings)
@@ -59,15 +59,21 @@ class _Rows:
     sinks: Counter[tuple[Ladder, Sink]] = field(default_factory=Counter)
 
 
-def book(connection: Connection, booking: Booking, by_ladder: Mapping[Ladder, MatchRating]) -> None:
+def book(
+    connection: Connection,
+    booking: Booking,
+    by_ladder: Mapping[Ladder, MatchRating],
+    entries: Mapping[Ladder, Mapping[str, Entry]],
+) -> None:
     """Write every change, first the soft reset of who enters the season with it.
 
-    The rows of the players are locked. The boards' versions and counts come last, because everybody
-    who records a match waits for them.
+    The rows of the players are locked, and ``entries`` is what they have. The boards' versions and
+    counts come last, because everybody who records a match waits for them.
     """
     rows = _Rows()
+    numbers = _last_numbers(connection, booking, by_ladder)
     for ladder, rating in by_ladder.items():
-        _collect(connection, booking, ladder, rating, rows)
+        _collect(connection, booking, ladder, rating, entries[ladder], numbers, rows)
     if rows.changes:
         connection.execute(insert(history), rows.changes)
         connection.execute(_MOVE_RATING, rows.standings)
@@ -91,15 +97,19 @@ def book(connection: Connection, booking: Booking, by_ladder: Mapping[Ladder, Ma
 
 
 def _collect(
-    connection: Connection, booking: Booking, ladder: Ladder, rating: MatchRating, rows: _Rows
+    connection: Connection,
+    booking: Booking,
+    ladder: Ladder,
+    rating: MatchRating,
+    entries: Mapping[str, Entry],
+    numbers: Mapping[tuple[int, str], int],
+    rows: _Rows,
 ) -> None:
     """Gather what one ladder's rating of a record changes."""
-    players = [booking.owners[change.seat] for change in rating.changes]
-    entries = read_entries(connection, ladder, players, booking.rules)
-    numbers = _last_numbers(connection, ladder, players)
     rows.sinks[ladder, rating.sink] += rating.sink_milli
-    for change, player_id in zip(rating.changes, players, strict=True):
-        entry, number = entries[player_id], numbers.get(player_id, 0)
+    for change in rating.changes:
+        player_id = booking.owners[change.seat]
+        entry, number = entries[player_id], numbers.get((ladder, player_id), 0)
         common: dict[str, object] = {
             "ladder": ladder.value,
             "player_id": player_id,
@@ -165,13 +175,19 @@ def _collect_move(
     )
 
 
-def _last_numbers(connection: Connection, ladder: Ladder, players: list[str]) -> dict[str, int]:
+def _last_numbers(
+    connection: Connection, booking: Booking, ladders: Iterable[Ladder]
+) -> dict[tuple[int, str], int]:
+    """The number of each player's last change, by ladder and player."""
     rows = connection.execute(
-        select(history.c.player_id, func.max(history.c.change_no).label("last"))
-        .where(history.c.ladder == ladder, history.c.player_id.in_(players))
-        .group_by(history.c.player_id)
+        select(history.c.ladder, history.c.player_id, func.max(history.c.change_no).label("last"))
+        .where(
+            history.c.ladder.in_(list(ladders)),
+            history.c.player_id.in_(list(booking.owners.values())),
+        )
+        .group_by(history.c.ladder, history.c.player_id)
     )
-    return {row.player_id: row.last for row in rows}
+    return {(row.ladder, row.player_id): row.last for row in rows}
 
 
 def _start_of(connection: Connection, season: int) -> int:

@@ -5,6 +5,8 @@ order for everybody, and only then looks whether the record is there already. So
 computed from a stale one, and the second of two equal reports always finds the first.
 """
 
+from collections.abc import Mapping
+
 from sqlalchemy import Connection, insert
 
 from okey.rating import Ladder, Participant, RatedMatch, rate_forfeit, rate_match
@@ -24,7 +26,12 @@ from services.rating.record import (
 from services.rating.rulebook import RuleBook
 from services.rating.schema import records
 from services.rating.seasons import lock_running_season
-from services.rating.standings import lock_players, read_standing_before_forfeit, read_standings
+from services.rating.standings import (
+    Entry,
+    lock_players,
+    read_entries,
+    read_standing_before_forfeit,
+)
 
 _NO_PLAYER = ""
 
@@ -48,12 +55,11 @@ def record_match(connection: Connection, record: MatchRecord, book_of_rules: Rul
             )
         return read_recorded(connection, earlier.record_id)
     _record_forfeits_of(connection, record, season, rules)
-    changes = {
-        ladder: rate_match(
-            _rated_match(connection, record, ladder, season, rules), record.outcome, rules
-        )
-        for ladder in ladders
-    }
+    entries = read_entries(connection, ladders, record.people(), rules)
+    changes = {}
+    for ladder, of_ladder in entries.items():
+        rated = _rated_match(connection, record, ladder, of_ladder, season)
+        changes[ladder] = rate_match(rated, record.outcome, rules)
     record_id = _insert_record(
         connection, record.match_id, _NO_PLAYER, content, record.ended_ms, rules
     )
@@ -65,7 +71,7 @@ def record_match(connection: Connection, record: MatchRecord, book_of_rules: Rul
         owners={seat: owner.player_id for seat, owner in enumerate(record.seats) if owner},
         rules=rules,
     )
-    book(connection, booking, changes)
+    book(connection, booking, changes, entries)
     return read_recorded(connection, record_id)
 
 
@@ -112,8 +118,9 @@ def _record_forfeit(
         owners={record.seat: record.player_id},
         rules=rules,
     )
-    rating = rate_forfeit(record.seat, rules)
-    book(connection, booking, dict.fromkeys(ladders_of(record.variant), rating))
+    ladders = ladders_of(record.variant)
+    entries = read_entries(connection, ladders, [record.player_id], rules)
+    book(connection, booking, dict.fromkeys(ladders, rate_forfeit(record.seat, rules)), entries)
     return read_recorded(connection, record_id)
 
 
@@ -141,11 +148,14 @@ def _record_forfeits_of(
 
 
 def _rated_match(
-    connection: Connection, record: MatchRecord, ladder: Ladder, season: int, rules: RuleSet
+    connection: Connection,
+    record: MatchRecord,
+    ladder: Ladder,
+    entries: Mapping[str, Entry],
+    season: int,
 ) -> RatedMatch:
     """The match with the standings that count on a ladder: now, or just before a forfeit (R5)."""
-    people = record.people()
-    standings = dict(zip(people, read_standings(connection, ladder, people, rules), strict=True))
+    standings = {player_id: entry.standing for player_id, entry in entries.items()}
     for player_id in record.quitters():
         standings[player_id] = read_standing_before_forfeit(
             connection, record.match_id, ladder, player_id, season

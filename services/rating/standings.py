@@ -1,6 +1,6 @@
 """What players have: one row a player, ladder and season; the newest one counts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select, text
 from okey.rating import Ladder, Standing, starting_standing
 from okey.rules.rule_set import RuleSet
 from services.rating.schema import history, ratings
-from services.rating.seasons import carry_over, read_seasons
+from services.rating.seasons import Season, carry_over, read_seasons
 from services.rating.section import Section
 
 # What both databases read alike and SQLAlchemy has no common word for. A row that is UNRANKED only
@@ -54,43 +54,41 @@ class Entry:
 
 
 def read_entries(
-    connection: Connection, ladder: Ladder, player_ids: Sequence[str], rules: RuleSet
-) -> dict[str, Entry]:
-    """Every player's standing in the running season.
+    connection: Connection, ladders: Iterable[Ladder], player_ids: Sequence[str], rules: RuleSet
+) -> dict[Ladder, dict[str, Entry]]:
+    """Every player's standing in the running season, by ladder and player.
 
     Who has not entered it yet has what the soft reset would leave, who never played the starting
     standing.
     """
+    wanted = list(ladders)
     rows = connection.execute(
         select(ratings)
         .where(
-            ratings.c.ladder == ladder,
+            ratings.c.ladder.in_(wanted),
             ratings.c.player_id.in_(player_ids),
             ratings.c.section != Section.UNRANKED,
         )
         .order_by(ratings.c.season)
     )
     newest = {
-        row.player_id: Listed(
+        (row.ladder, row.player_id): Listed(
             Standing(row.rating_milli, row.rated_matches), row.season, Section(row.section)
         )
         for row in rows
     }
     known = read_seasons(connection)
-    running, start = known[-1].season, starting_standing(rules)
-    entries = {}
-    for player_id in player_ids:
-        last = newest.get(player_id)
-        standing = start if last is None else carry_over(last.standing, last.season, running, known)
-        entries[player_id] = Entry(standing, last, running)
-    return entries
+    return {
+        ladder: {one: _entry(newest.get((ladder, one)), known, rules) for one in player_ids}
+        for ladder in wanted
+    }
 
 
 def read_standings(
     connection: Connection, ladder: Ladder, player_ids: Sequence[str], rules: RuleSet
 ) -> list[Standing]:
     """The players' standings in the running season, in the given order; see ``read_entries``."""
-    entries = read_entries(connection, ladder, player_ids, rules)
+    entries = read_entries(connection, [ladder], player_ids, rules)[ladder]
     return [entries[player_id].standing for player_id in player_ids]
 
 
@@ -143,3 +141,10 @@ def read_standing_before_forfeit(
     ).one()
     before = Standing(row.rating_before_milli, row.rated_matches - 1)
     return carry_over(before, row.season, season, read_seasons(connection))
+
+
+def _entry(last: Listed | None, known: Sequence[Season], rules: RuleSet) -> Entry:
+    running = known[-1].season
+    if last is None:
+        return Entry(starting_standing(rules), None, running)
+    return Entry(carry_over(last.standing, last.season, running, known), last, running)

@@ -71,13 +71,12 @@ class RatingStore:
 
     async def ratings_of(self, player_id: str) -> dict[Ladder, Standing]:
         """One player's standing on every ladder."""
-        rules = self._rules.current
-        return await self._database.read(
-            lambda connection: {
-                ladder: standings.read_standings(connection, ladder, [player_id], rules)[0]
-                for ladder in Ladder
-            }
+        entries = await self._database.read(
+            lambda connection: standings.read_entries(
+                connection, Ladder, [player_id], self._rules.current
+            )
         )
+        return {ladder: of_ladder[player_id].standing for ladder, of_ladder in entries.items()}
 
     async def history_of(
         self, ladder: Ladder, player_id: str, before: int | None, size: int

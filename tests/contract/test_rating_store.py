@@ -163,6 +163,15 @@ class TestForfeits:
         await asyncio.gather(*(store.record_forfeit(a_forfeit(n, "bo")) for n in (1, 2)))
         assert (await store.ratings_of("bo"))[Ladder.CANAK] == Standing(1_160_000, 2)
 
+    async def test_a_forfeit_costs_the_same_at_the_bottom(self, store: RatingStore) -> None:
+        """R5, R1: 70 times in a row, to below zero; there is no floor."""
+        for number in range(1, 71):
+            taken = await store.record_forfeit(a_forfeit(number, "bo"))
+            assert [change.delta_milli for change in taken.changes] == [-20_000, -20_000]
+        assert (await store.ratings_of("bo"))[Ladder.CANAK] == Standing(-200_000, 70)
+        rank = await store.rank(Ladder.CANAK, "bo")
+        assert (rank.entry.rank, rank.players) == (1, 1)
+
     async def test_a_forfeit_in_solo_costs_the_same(self, store: RatingStore) -> None:
         """R5: everywhere; the match's end changes nobody (R4)."""
         await store.record_forfeit(a_forfeit(1, "bo", seat=0))

@@ -35,10 +35,15 @@ local found = redis.call('ZRANGE', KEYS[section], first, first + size, 'WITHSCOR
 local answer = {section, sizes[section], 1, first}
 if #found > 0 then
   answer[3] = 1 + redis.call('ZCOUNT', KEYS[section], '-inf', '(' .. found[2])
+  local players = {}
   for at = 1, #found, 2 do
-    answer[#answer + 1] = found[at]
-    answer[#answer + 1] = found[at + 1]
-    answer[#answer + 1] = redis.call('HGET', KEYS[3], found[at])
+    players[#players + 1] = found[at]
+  end
+  local matches = redis.call('HMGET', KEYS[3], unpack(players))
+  for at = 1, #players do
+    answer[#answer + 1] = players[at]
+    answer[#answer + 1] = found[2 * at]
+    answer[#answer + 1] = matches[at]
   end
 end
 return answer

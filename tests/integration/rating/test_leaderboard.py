@@ -165,7 +165,6 @@ async def test_a_valkey_that_is_away_changes_no_answer(world: World, valkey: Val
 
 @ON_SQLITE
 @pytest.mark.parametrize("key", ["1", "2", "facts"])
-@ON_SQLITE
 async def test_a_copy_that_lost_one_key_answers_nothing_and_is_made_anew(
     world: World, key: str
 ) -> None:
@@ -203,7 +202,6 @@ async def test_a_restored_older_copy_catches_up(world: World) -> None:
 
 @ON_SQLITE
 @pytest.mark.parametrize("what", ["epoch", "future"])
-@ON_SQLITE
 async def test_a_copy_of_another_database_is_noticed(
     world: World, database: Database, what: str
 ) -> None:
