@@ -133,16 +133,18 @@ def count_players(connection: Connection, board: Board, section: Section) -> int
     return int(connection.execute(_counts(board, section, LEVELS - 1)).scalar_one() or 0)
 
 
-def recount(connection: Connection) -> None:
-    """Make all counts anew from the ratings."""
-    connection.execute(delete(board_counts))
+def recount(connection: Connection, board: Board) -> None:
+    """Make a board's counts anew from its ratings."""
+    of_board = (board_counts.c.season == board.season, board_counts.c.ladder == board.ladder)
+    connection.execute(delete(board_counts).where(*of_board))
+    columns = [column.name for column in board_counts.c]
     for level in range(LEVELS):
-        columns = ["season", "ladder", "section", "level", "bucket", "players"]
-        connection.execute(insert(board_counts).from_select(columns, true_counts(level)))
+        counted = true_counts(board, level)
+        connection.execute(insert(board_counts).from_select(columns, counted))
 
 
-def true_counts(level: int) -> Select[int, int, int, int, int, int]:
-    """What the counts of a level should be, counted one by one."""
+def true_counts(board: Board, level: int) -> Select[int, int, int, int, int, int]:
+    """What a board's counts of a level should be, counted one by one."""
     bucket = ratings.c.rating_milli.bitwise_rshift(literal_column(str(BITS * level)))
     key = (ratings.c.season, ratings.c.ladder, ratings.c.section)
     return (
@@ -152,7 +154,11 @@ def true_counts(level: int) -> Select[int, int, int, int, int, int]:
             bucket.label("bucket"),
             func.count().label("players"),
         )
-        .where(ratings.c.section != Section.UNRANKED)
+        .where(
+            ratings.c.season == board.season,
+            ratings.c.ladder == board.ladder,
+            ratings.c.section != Section.UNRANKED,
+        )
         .group_by(*key, bucket)
     )
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, Table, and_, delete, func, insert, selec
 
 from okey.rating import ChangeKind, Ladder, Standing, starting_standing
 from okey.rules.rule_set import RuleSet
-from services.rating.counting import LEVELS, recount, true_counts
+from services.rating.counting import LEVELS, Board, recount, true_counts
 from services.rating.difference import Difference, DifferenceKind, Progress, Tell, tell_nobody
 from services.rating.rerating import rerate
 from services.rating.rulebook import RuleBook
@@ -63,7 +63,7 @@ def rebuild(
 ) -> Rebuilt:
     """Compare everything; with ``repair`` set ratings and counts to what the events give.
 
-    A repair keeps reports out until its transaction ends.
+    A repair keeps reports out until its transaction ends, and makes every copy of a board stale.
     """
     if repair:
         close_reports(connection)
@@ -73,18 +73,19 @@ def rebuild(
         ratings=_count(connection, ratings),
     )
     result.note(rerate(connection, rules, tell))
-    found_before_ratings = result.found
     result.note(_Chains(connection, rules, result, repair).compare(tell))
-    tell(Progress("counts", 0, 1))
-    if not result.mended:
-        result.note(_compare_counts(connection))
-    if repair and result.found > found_before_ratings:
-        recount(connection)
-        # Whoever copied a board copied what was wrong.
+    known = _boards(connection)
+    for done, board in enumerate(known):
+        tell(Progress("counts", done, len(known)))
+        result.note(_compare_counts(connection, board))
+        if repair:
+            recount(connection, board)
+    if repair:
+        # Whoever has copied a board may have copied what was wrong.
         connection.execute(
             update(boards).values(epoch=secrets.token_hex(8), version=boards.c.version + 1)
         )
-    tell(Progress("counts", 1, 1))
+    tell(Progress("counts", len(known), len(known)))
     return result
 
 
@@ -246,22 +247,30 @@ class _Chains:
         )
 
 
-def _compare_counts(connection: Connection) -> Iterator[Difference]:
-    """The third step: the counts must be what counting one by one gives."""
+def _boards(connection: Connection) -> list[Board]:
+    rows = connection.execute(select(boards.c.season, boards.c.ladder))
+    return sorted(Board(row.season, Ladder(row.ladder)) for row in rows)
+
+
+def _compare_counts(connection: Connection, board: Board) -> Iterator[Difference]:
+    """The third step: a board's counts must be what counting one by one gives."""
     for level in range(LEVELS):
-        stored = select(*board_counts.c).where(board_counts.c.level == level)
-        true = true_counts(level)
-        found: dict[tuple[int, int, int, int], list[int]] = {}
+        stored = select(*board_counts.c).where(
+            board_counts.c.season == board.season,
+            board_counts.c.ladder == board.ladder,
+            board_counts.c.level == level,
+        )
+        true = true_counts(board, level)
+        found: dict[tuple[int, int], list[int]] = {}
         for place, query in enumerate((true.except_(stored), stored.except_(true))):
-            for season, ladder, section, _, bucket, players in connection.execute(query):
-                key = (season, ladder, section, bucket)
-                found.setdefault(key, [0, 0])[place] = players
-        for (season, ladder, section, bucket), (expected, actual) in sorted(found.items()):
+            for row in connection.execute(query):
+                found.setdefault((row.section, row.bucket), [0, 0])[place] = row.players
+        for (section, bucket), (expected, actual) in sorted(found.items()):
             yield Difference(
                 kind=DifferenceKind.COUNT,
                 subject=f"{Section(section).name}: level {level}, bucket {bucket}",
-                ladder=Ladder(ladder),
-                season=season,
+                ladder=board.ladder,
+                season=board.season,
                 expected=expected,
                 actual=actual,
             )

@@ -32,7 +32,7 @@ from okey_runtime.migrations import migrate
 from okey_runtime.redis import open_redis
 from services.rating.app import MIGRATIONS
 from services.rating.board_cache import BoardCache
-from services.rating.counting import recount
+from services.rating.counting import Board, recount
 from services.rating.leaderboard import Leaderboard
 from services.rating.rulebook import RuleBook
 from services.rating.schema import ratings
@@ -48,6 +48,7 @@ ROUNDS: Final = 60
 PAGE: Final = 50
 REPORTS: Final = 200
 NEEDED_RATIO: Final = 3.0
+_AT_ONCE: Final = 50_000
 PEOPLE, MATCHES = 1_000, 100_000
 PICTURE: Final = Path(__file__).parents[2] / "build" / "rating.png"
 PLACES: Final = ("top", "middle", "bottom")
@@ -56,7 +57,7 @@ PLACES: Final = ("top", "middle", "bottom")
 _FILL: Final = """
 INSERT INTO ratings (ladder, player_id, season, rating_milli, rated_matches, section)
 WITH RECURSIVE numbers(n) AS (
-    SELECT CAST(0 AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n < :last
+    SELECT CAST(:first AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n < :last
 )
 SELECT 1, 'p' || n, 1,
     600000 + (n * 7919) % 300007 + (n * 104729) % 299993 + (n * 1299709) % 300017
@@ -69,8 +70,9 @@ Call = Callable[[], Awaitable[object]]
 
 def fill(connection: Connection) -> None:
     """Make the players and their counts."""
-    connection.execute(text(_FILL), {"last": PLAYERS - 1})
-    recount(connection)
+    for first in range(0, PLAYERS, _AT_ONCE):
+        connection.execute(text(_FILL), {"first": first, "last": first + _AT_ONCE - 1})
+    recount(connection, Board(1, Ladder.CANAK))
     connection.exec_driver_sql("ANALYZE")
 
 

@@ -47,7 +47,7 @@ def fill(connection: Connection) -> None:
         for index in range(PLAYERS)
     ]
     connection.execute(insert(ratings), rows)
-    recount(connection)
+    recount(connection, BOARD)
 
 
 @pytest.fixture
