@@ -72,7 +72,7 @@ class BoardCache:
     async def stamp(self, board: Board) -> Stamp | None:
         """Which state the copy is of; None if there is none."""
         epoch, version = await self._redis.hmget(_keys(board)[2], [_EPOCH, _VERSION])
-        if epoch is None or version is None:
+        if epoch is None or version is None or not version.isdigit():
             return None
         return Stamp(_text(epoch), int(version))
 

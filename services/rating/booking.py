@@ -118,21 +118,10 @@ def _collect(
         }
         if entry.last is not None and entry.is_behind:
             number += 1
-            before = entry.last.standing
-            lost = before.rating_milli - entry.standing.rating_milli
-            rows.sinks[ladder, Sink.SEASONS] += lost
-            rows.changes.append(
-                common
-                | {
-                    "change_no": number,
-                    "kind": ChangeKind.SEASON_RESET.value,
-                    "match_id": None,
-                    "rating_before_milli": before.rating_milli,
-                    "delta_milli": -lost,
-                    "rated_matches": before.rated_matches,
-                    "occurred_ms": _start_of(connection, booking.season),
-                }
-            )
+            reset = entry.standing.rating_milli - entry.last.standing.rating_milli
+            rows.sinks[ladder, Sink.SEASONS] -= reset
+            moment_ms = _start_of(connection, booking.season)
+            rows.changes.append(common | _reset(number, entry.last.standing, reset, moment_ms))
         after = entry.standing.after(change.delta_milli)
         rows.changes.append(
             common
@@ -147,6 +136,19 @@ def _collect(
             }
         )
         _collect_move(booking, ladder, player_id, entry, after, rows)
+
+
+def _reset(number: int, before: Standing, delta_milli: int, moment_ms: int) -> dict[str, object]:
+    """A soft reset as a change: of no match, at the season's start."""
+    return {
+        "change_no": number,
+        "kind": ChangeKind.SEASON_RESET.value,
+        "match_id": None,
+        "rating_before_milli": before.rating_milli,
+        "delta_milli": delta_milli,
+        "rated_matches": before.rated_matches,
+        "occurred_ms": moment_ms,
+    }
 
 
 def _collect_move(

@@ -169,20 +169,7 @@ class _Chains:
         number, season = 0, chain[0].season
         standing = starting_standing(self._rules_of(chain[0]))
         for change in chain:
-            is_reset = change.kind == ChangeKind.SEASON_RESET
-            carried = carry_over(standing, season, change.season, self._seasons)
-            matches = standing.rated_matches + (not is_reset)
-            checks = [
-                (DifferenceKind.CHAIN, number + 1, change.change_no),
-                (DifferenceKind.CHAIN, standing.rating_milli, change.rating_before_milli),
-                (DifferenceKind.RATED_MATCHES, matches, change.rated_matches),
-            ]
-            if is_reset:
-                lost = carried.rating_milli - standing.rating_milli
-                checks.append((DifferenceKind.RESET, lost, change.delta_milli))
-            else:
-                checks.append((DifferenceKind.RESET, season, change.season))
-            for kind, expected, actual in checks:
+            for kind, expected, actual in self._checks(change, number, season, standing):
                 if expected != actual:
                     yield Difference(
                         kind=kind,
@@ -199,6 +186,22 @@ class _Chains:
             )
             section = section_of(standing, self._rules_of(change))
             truth[player_id, season] = _True(standing, section)
+
+    def _checks(
+        self, change: _Row, number: int, season: int, standing: Standing
+    ) -> Iterator[tuple[DifferenceKind, int, int]]:
+        """What must be equal in a change that follows number, season and standing of the last."""
+        is_reset = change.kind == ChangeKind.SEASON_RESET
+        yield DifferenceKind.CHAIN, number + 1, change.change_no
+        yield DifferenceKind.CHAIN, standing.rating_milli, change.rating_before_milli
+        matches = standing.rated_matches + (not is_reset)
+        yield DifferenceKind.RATED_MATCHES, matches, change.rated_matches
+        if is_reset:
+            carried = carry_over(standing, season, change.season, self._seasons)
+            lost = carried.rating_milli - standing.rating_milli
+            yield DifferenceKind.RESET, lost, change.delta_milli
+        else:
+            yield DifferenceKind.RESET, season, change.season
 
     def _rules_of(self, change: _Row) -> RuleSet:
         """The rules of a change; that nobody knows them has been told with its event."""
