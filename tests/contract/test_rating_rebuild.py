@@ -147,6 +147,8 @@ TAMPERED = {
 DERIVED = {Kind.RATING, Kind.RATED_MATCHES, Kind.SECTION, Kind.COUNT}
 
 
+# The same statements run on PostgreSQL in the other tests.
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("what", TAMPERED)
 async def test_what_was_changed_behind_its_back_is_told_and_no_more(
     played: RatingStore, database: Database, what: str
