@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, insert, select, text, update
 
 from okey.errors import AlreadyExists, NotFound, Refused
 from okey.rating import Ladder, Standing, soft_reset
@@ -121,6 +121,9 @@ def carry_over(standing: Standing, since: int, until: int, known: Sequence[Seaso
 
 
 def _lock_running(connection: Connection, *, shared: bool) -> Season:
+    if not shared and connection.dialect.name == "postgresql":
+        # The row alone could always be shared by one more report; here they queue behind this.
+        connection.execute(text("LOCK TABLE seasons IN EXCLUSIVE MODE"))
     query = select(seasons).where(seasons.c.ended_ms.is_(None)).with_for_update(read=shared)
     for _ in range(_LOOKS):
         row = connection.execute(query).one_or_none()

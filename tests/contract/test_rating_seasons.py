@@ -181,6 +181,27 @@ async def test_matches_and_a_start_at_once_leave_an_unbroken_chain(
     assert getattr(found, "differences", None) == []
 
 
+async def test_reports_without_end_do_not_put_a_start_off(store: RatingStore) -> None:
+    """There is always one under way, and still the start gets its turn."""
+    is_started = asyncio.Event()
+    most = 80
+
+    async def report(worker: int) -> int:
+        for number in range(most):
+            if is_started.is_set():
+                return number
+            await store.record_match(a_match(1_000 * worker + number, f"a{worker}", f"b{worker}"))
+        return most
+
+    async def start() -> int:
+        await store.start_season(SECOND)
+        is_started.set()
+        return 0
+
+    reported = await asyncio.gather(*map(report, range(1, 7)), start())
+    assert max(reported) < most // 2
+
+
 async def test_a_match_is_rated_by_the_rules_it_was_played_by(database: Database) -> None:
     """R1, R5: K and the price of giving up are those of the table's rule set."""
     bold = RuleSet(version="bold", rating_k_new=40, forfeit_milli_points=50_000)
