@@ -79,6 +79,7 @@ def _forfeit(
         seat=event.seat,
         player_id=event.player,
         forfeited_ms=at_ms,
+        rules_version=config.rules.version,
     )
 
 
@@ -110,6 +111,7 @@ def _match(
         ],
         result=result,
         ended_ms=at_ms,
+        rules_version=config.rules.version,
     )
 
 

@@ -14,10 +14,10 @@ from okey_runtime.auth import Role
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR, make_dev_key
 from services.okeyctl import audit as audits
 from services.okeyctl import hands as hand_lines
+from services.okeyctl import rating_commands, wallet_commands
 from services.okeyctl import simulate as simulation
 from services.okeyctl import tables as table_views
 from services.okeyctl import tables_verify as deals
-from services.okeyctl import wallet_commands
 from services.okeyctl.anchors import add_anchors, read_anchors
 from services.okeyctl.demo.platform import PlatformDidNotStart
 from services.okeyctl.demo.run import DidNotHappen, run_demo
@@ -38,6 +38,7 @@ tables = typer.Typer(
 )
 app.add_typer(tables, name="tables")
 app.add_typer(wallet_commands.app, name="wallet")
+app.add_typer(rating_commands.app, name="rating")
 app.command()(wallet_commands.statement)
 
 

@@ -2,6 +2,7 @@
 
 from tests.fixtures.ledger import database, ledger_urls, postgres_ledger, sqlite_template
 from tests.fixtures.postgres import postgres_server, postgres_url
+from tests.fixtures.ratings import rating_postgres, rating_template
 
 __all__ = [
     "database",
@@ -9,5 +10,7 @@ __all__ = [
     "postgres_ledger",
     "postgres_server",
     "postgres_url",
+    "rating_postgres",
+    "rating_template",
     "sqlite_template",
 ]
