@@ -75,8 +75,9 @@ protos: setup ## generate the Python stubs from protos/
 protos-check: setup ## fail if the committed stubs are not what protos/ gives
 	$(BIN)/python tools/protos.py check
 
-bench: setup ## measure the core, the wallet and the ratings, each figure beside a reference
+bench: setup ## measure hands, core, wallet and ratings, each figure beside a reference
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.hands
 	$(BIN)/python -m tests.bench.audit
 	$(BIN)/python -m tests.bench.wallet
 	$(BIN)/python -m tests.bench.rating

@@ -11,8 +11,8 @@ import grpc
 
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
-from okey.rules.arrange import Arrangement, arrange
-from okey.rules.distance import distance_to_normal
+from okey.bots.evaluate import Goal, arrange_towards
+from okey.rules.arrange import Arrangement
 from okey.rules.rule_set import RuleSet
 from okey.rules.tile import Tile
 from okey.rules.variant import BotLevel, Mode, Variant
@@ -192,17 +192,18 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
     async def ArrangeRack(
         self, request: engine_pb2.ArrangeRackRequest, context: Context
     ) -> engine_pb2.ArrangeRackResponse:
-        """Sort the caller's own rack."""
+        """Sort the caller's own rack towards the nearer finish, or the one that was announced."""
         player = current_identity().player
         self._refuse_if_arranged_too_often(player)
         state = (await self._tables.get(request.table_id)).table
         seat = state.seat_of(player)
-        rack = state.round.hands[seat].rack if state.round is not None and seat >= 0 else ()
-        if not rack or state.round is None:
+        hand = state.round.hands[seat] if state.round is not None and seat >= 0 else None
+        if state.round is None or hand is None or not hand.rack:
             raise NoRound(f"{player} holds no tiles at table {request.table_id} now")
-        okey = state.round.okey
+        goal = Goal.CIFT if hand.announced_at else Goal.EITHER
+        arrangement = arrange_towards(hand.rack, state.round.okey, goal)
         return engine_pb2.ArrangeRackResponse(
-            melds=_melds(arrange(rack, okey)), distance=distance_to_normal(rack, okey)
+            melds=_melds(arrangement), distance=arrangement.distance
         )
 
     async def Play(

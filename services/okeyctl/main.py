@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
+from okey.arena.contest import BOTS, Contest
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.variant import Mode, Variant
 from okey_runtime.auth import Role
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR, make_dev_key
+from services.okeyctl import arena as arenas
 from services.okeyctl import audit as audits
 from services.okeyctl import hands as hand_lines
 from services.okeyctl import rating_commands, wallet_commands
@@ -97,6 +99,32 @@ def simulate(
     else:
         simulation.show(wish, report, Output())
     sys.exit(FINDINGS if report.total else 0)
+
+
+@app.command()
+def arena(
+    challenger: Annotated[str, typer.Argument(help=f"One of {', '.join(BOTS)}.")],
+    opponent: Annotated[str, typer.Argument(help="Who has the other seats.")],
+    variant: Annotated[VariantName, typer.Option(help="The game.")] = VariantName.CANAK,
+    seats: Annotated[int, typer.Option(help="2 or 4.")] = 2,
+    mode: Annotated[ModeName, typer.Option(help="In Eşli each has a pair.")] = ModeName.NORMAL,
+    deals: Annotated[int, typer.Option(min=1, help="Each is played once a seat.")] = 200,
+    seed: Annotated[int, typer.Option(help="The same seed deals the same deals.")] = 1,
+    stake: Annotated[int, typer.Option(help="Chips.")] = DEFAULT_RULE_SET.default_stake,
+    start_points: Annotated[int | None, typer.Option(help="Klasik: 3, 5, 10, 15 or 20.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; else one a core.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Compare two bots on duplicate deals with the seats rotated; every interval is for 95 %."""
+    with refusals():
+        table = arenas.table_for(Variant[variant.name], Mode[mode.name], seats, stake, start_points)
+        contest = Contest(table, challenger, opponent, seed)
+        with arenas.progress_bar(deals) as tell:
+            figures = arenas.play(contest, deals, workers, tell)
+    if as_json:
+        print(arenas.as_json(contest, figures))
+    else:
+        arenas.show(contest, figures, Output())
 
 
 @app.command()

@@ -4,14 +4,11 @@ Every figure is the median of five passes; the cases take turns, so that a machi
 drifts slows all of them alike. What compares between machines is the ratio to the reference loop.
 """
 
-import json
-import random
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from rich.console import Console
@@ -20,9 +17,6 @@ from rich.table import Table
 
 from okey.bots.choose import choose
 from okey.rules.deal import DealContext, shuffle
-from okey.rules.distance import distance_to_normal
-from okey.rules.hand import classify
-from okey.rules.tile import FULL_SET, Tile, okey_of, parse_rack
 from okey.rules.variant import Variant
 from okey.simulation.play import simulate
 from okey.table import commands as c
@@ -30,15 +24,11 @@ from okey.table.config import TableConfig
 from okey.table.decide import step
 from okey.table.state import TableState
 from services.engine.wire import view_message
-from tests import oracle
 from tests.factories import Driver, canak, paid, seed
 
 PASSES: Final = 5
-HANDS: Final = Path(__file__).parents[1] / "data" / "hands.jsonl"
 CANAK: Final = TableConfig("t")
 KLASIK: Final = TableConfig("t", variant=Variant.KLASIK, start_points=3)
-
-Hands = list[tuple[tuple[Tile, ...], Tile]]
 
 
 @dataclass(frozen=True)
@@ -51,47 +41,12 @@ class Case:
     run: Callable[[], object]
 
 
-def labelled_hands() -> Hands:
-    """The labelled hands, with their okeys."""
-    lines = [json.loads(line) for line in HANDS.read_text(encoding="utf-8").splitlines()]
-    return [
-        (parse_rack(" ".join(line["tiles"])), okey_of(Tile.parse(line["gosterge"])))
-        for line in lines
-    ]
-
-
-def random_hands(count: int) -> Iterator[Hands]:
-    """Hands dealt at random, others in each pass, so that no hand is timed twice."""
-    chance = random.Random(1)
-    okeys = [tile for tile in FULL_SET if tile is not Tile.S]
-    while True:
-        yield [(tuple(chance.sample(FULL_SET, 14)), chance.choice(okeys)) for _ in range(count)]
-
-
 def reference_loop() -> int:
     """What everything is compared with: 10,000 additions in plain Python."""
     total = 0
     for number in range(10_000):
         total += number
     return total
-
-
-def verdicts(hands: Hands) -> None:
-    """Judge every hand."""
-    for tiles, okey in hands:
-        classify(tiles, okey)
-
-
-def oracle_verdicts(hands: Hands) -> None:
-    """Judge every hand by substitution and exact cover."""
-    for tiles, okey in hands:
-        oracle.forms(tiles, okey)
-
-
-def distances(supply: Iterator[Hands]) -> None:
-    """Measure hands that nobody has measured before."""
-    for tiles, okey in next(supply):
-        distance_to_normal(tiles, okey)
 
 
 def shuffles(count: int) -> None:
@@ -130,14 +85,10 @@ def matches(config: TableConfig, count: int) -> None:
 
 def cases() -> list[Case]:
     """Everything that is measured."""
-    hands = labelled_hands()
     table = paid(canak(4))
     table.start()
     return [
         Case("reference loop", "loop", 100, lambda: [reference_loop() for _ in range(100)]),
-        Case("verdict, labelled hands", "hand", len(hands), partial(verdicts, hands)),
-        Case("verdict by the slow oracle", "hand", 30, partial(oracle_verdicts, hands[:30])),
-        Case("distance, random hands", "hand", 500, partial(distances, random_hands(500))),
         Case("deal from seed and nonces", "deal", 50, partial(shuffles, 50)),
         Case("move at a table", "move", 80, partial(moves, table, 80)),
         Case("seat view as a message", "view", 200, partial(views, table, 200)),

@@ -1,4 +1,4 @@
-"""Which tile a bot gives away: one that keeps the hand as near to a finish as it is."""
+"""Which tile an easy or a normal bot gives away: one that keeps the hand as near as it is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ _NEXT_IN_COLOUR = 3
 _ONE_GAP_AWAY = 2
 _SAME_NUMBER = 3
 _HELD_TWICE = -2
-_SHORTLIST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +28,14 @@ def choose_discard(outlook: Outlook, level: BotLevel, seed: int) -> Tile:
     """The tile of the 15 to discard; never an okey while there is another, nor one that the finish
     needs.
 
-    Among equals EASY takes any, NORMAL the tile with the fewest useful neighbours, STRONG the one
-    whose loss leaves the most unseen tiles that help. What is left is decided by the seed.
+    Among equals EASY takes any, NORMAL the tile with the fewest useful neighbours. What is left is
+    decided by the seed.
     """
     options = _nearest(_options(outlook), outlook, level)
-    if level is BotLevel.STRONG:
-        # Counting what helps is slow, so only for the tiles that look most useless.
-        options = sorted(options, key=lambda option: _usefulness(option, outlook))[:_SHORTLIST]
     if len(options) == 1:
         return options[0].tile
     return min(
-        options, key=lambda option: (*_rank(option, outlook, level), _lot(seed, option))
+        options, key=lambda option: (*_rank(option, outlook, level), lot(seed, option.tile))
     ).tile
 
 
@@ -70,8 +66,6 @@ def _rank(option: _Option, outlook: Outlook, level: BotLevel) -> tuple[int, ...]
     """Ranks options that leave the hand equally near; the lowest is done."""
     if level is BotLevel.EASY:
         return ()
-    if level is BotLevel.STRONG:
-        return (-outlook.improving_copies(option.rest), _usefulness(option, outlook))
     if outlook.has_announced:
         return (_usefulness(option, outlook),)
     return (option.to_normal, option.to_cift, _usefulness(option, outlook))
@@ -108,6 +102,6 @@ def _help(face: Tile, other: Tile) -> int:
     return {1: _NEXT_IN_COLOUR, 2: _ONE_GAP_AWAY}.get(apart, 0)
 
 
-def _lot(seed: int, option: _Option) -> int:
-    """A number that orders equal options, different from seed to seed."""
-    return int.from_bytes(blake2b(f"{seed}:{int(option.tile)}".encode(), digest_size=8).digest())
+def lot(seed: int, tile: Tile) -> int:
+    """A number that orders tiles of equal worth, different from seed to seed."""
+    return int.from_bytes(blake2b(f"{seed}:{int(tile)}".encode(), digest_size=8).digest())

@@ -75,12 +75,3 @@ class Outlook:
         if self.has_announced:
             return self.to_cift(tiles)
         return min(self.to_normal(tiles), self.to_cift(tiles))
-
-    def improving_copies(self, tiles: Sequence[Tile]) -> int:
-        """How many unseen tiles would bring these 14 nearer to a finish, each copy counted."""
-        here = self.to_finish(tiles)
-        return sum(
-            self.unseen[tile]
-            for tile in Tile
-            if self.unseen[tile] and self.to_finish((*tiles, tile)) < here
-        )

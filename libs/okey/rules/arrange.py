@@ -1,13 +1,16 @@
-"""A rack laid out so that it shows its distance to a normal hand (H2)."""
+"""A rack laid out so that it proves its distance to a normal hand or to seven pairs (H2, H5)."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from okey.rules.distance import RACK_SIZES, Plan, best_plan
-from okey.rules.faces import HAND_TILES, NIBBLE, Vectors, faces_of
+from okey.rules.distance import RACK_SIZES, distance_left
+from okey.rules.faces import HAND_TILES, NIBBLE, faces_of
+from okey.rules.fits import places_and_kept
 from okey.rules.meld import LONGEST_RUN, SMALLEST_MELD, Meld, MeldKind
-from okey.rules.runs import Run, plan_runs, slots_by_kept
+from okey.rules.plan import Plan, best_plan
+from okey.rules.runs import Run, plan_runs, points_of_runs
 from okey.rules.tile import HIGHEST_NUMBER, Colour, Tile, tile_of, without
 
 
@@ -17,11 +20,17 @@ class Arrangement:
 
     The tiles of all three together are the rack. A part holds at least two tiles of a meld that
     misses others; real okeys lie in the melds they complete, or among the singles.
+
+    ``distance`` is what the arrangement proves. For a normal hand: melds and parts with their gaps
+    are on at most 14 places, and every three places to spare hold a single; all these tiles and
+    the okeys stay, and the distance is what they lack of 14. For çift it is the pairs that lack of
+    seven.
     """
 
     melds: tuple[Meld, ...]
     parts: tuple[tuple[Tile, ...], ...]
     singles: tuple[Tile, ...]
+    distance: int
 
 
 @dataclass(slots=True)
@@ -67,9 +76,10 @@ def arrange(tiles: Sequence[Tile], okey: Tile) -> Arrangement:
     A winning hand is laid out in full; with a winning hand among 15 tiles one single is left, the
     tile to finish with (an okey, if one can be spared). Raises ``WrongTileCount``, ``NotAnOkey``.
     """
-    plan = best_plan(faces_of(tiles, okey, RACK_SIZES))
+    faces = faces_of(tiles, okey, RACK_SIZES)
+    plan = best_plan(faces)
     drafts = [*_groups(plan, okey), *_runs(plan, okey)]
-    okeys = tiles.count(okey)
+    okeys = faces.wild
     complete, parts = [], []
     for draft in sorted(drafts, key=lambda draft: draft.gaps):
         if draft.gaps <= okeys:
@@ -84,7 +94,27 @@ def arrange(tiles: Sequence[Tile], okey: Tile) -> Arrangement:
     begun = tuple(part.natural for part in parts if len(part.natural) > 1)
     placed = [tile for meld in melds for tile in meld.tiles]
     singles = without(tiles, [*placed, *(tile for part in begun for tile in part)])
-    return Arrangement(melds, begun, singles)
+    return Arrangement(melds, begun, singles, distance_left(faces, plan.kept))
+
+
+def arrange_pairs(tiles: Sequence[Tile], okey: Tile) -> Arrangement:
+    """The 14 or 15 ``tiles`` in pairs; an okey goes to a lone tile first (H5).
+
+    Of 15 tiles one is always single. Raises ``WrongTileCount``, ``NotAnOkey``.
+    """
+    okeys = [okey] * faces_of(tiles, okey, RACK_SIZES).wild
+    pairs: list[tuple[Tile, ...]] = []
+    lone = []
+    for tile, count in sorted(Counter(tiles).items()):
+        if tile is not okey:
+            pairs += [(tile, tile)] * (count // 2)
+            lone += [tile] * (count % 2)
+    while okeys and lone:
+        pairs.append((lone.pop(0), okeys.pop()))
+    pairs += [(okey, okey)] * (len(okeys) // 2)
+    melds = tuple(Meld(MeldKind.PAIR, pair) for pair in pairs)
+    singles = (*lone, *okeys[: len(okeys) % 2])
+    return Arrangement(melds, (), singles, HAND_TILES // 2 - len(pairs))
 
 
 def _groups(plan: Plan, okey: Tile) -> Iterator[_Draft]:
@@ -96,21 +126,20 @@ def _groups(plan: Plan, okey: Tile) -> Iterator[_Draft]:
 
 
 def _runs(plan: Plan, okey: Tile) -> Iterator[_Draft]:
-    grouped = sum(choice.kept for _shift, choice in plan.groups)
-    slots = HAND_TILES - sum(choice.slots for _shift, choice in plan.groups)
-    for colour, kept in enumerate(_kept_by_colour(plan.vectors, plan.kept - grouped, slots)):
-        for run in plan_runs(plan.vectors[colour], kept):
+    for colour, (places, kept) in enumerate(_split_by_colour(plan)):
+        for run in plan_runs(plan.vectors[colour], kept, places):
             yield _Draft(MeldKind.RUN, _places(run, colour, okey), run.start + run.length)
 
 
-def _kept_by_colour(vectors: Vectors, kept: int, slots: int) -> tuple[int, ...]:
-    """How many tiles of each colour stay where ``kept`` do, in runs on at most ``slots`` places."""
-    tables = [slots_by_kept(vector) for vector in vectors]
+def _split_by_colour(plan: Plan) -> tuple[tuple[int, int], ...]:
+    """The places and the tiles kept of each colour, where the runs keep as many as they can."""
+    wanted = plan.kept - plan.grouped
+    splits = product(*(map(places_and_kept, points_of_runs(vector)) for vector in plan.vectors))
     return next(
         split
-        for split in product(*(range(len(table)) for table in tables))
-        if sum(split) == kept
-        and sum(table[here] for table, here in zip(tables, split, strict=True)) <= slots
+        for split in splits
+        if sum(kept for _places, kept in split) == wanted
+        and sum(places for places, _kept in split) <= plan.places
     )
 
 
@@ -133,7 +162,8 @@ def _add_spare_okeys(drafts: list[_Draft], okey: Tile, spare: int) -> None:
     if spare >= SMALLEST_MELD:
         drafts.append(_Draft(MeldKind.RUN, [okey] * spare))
         return
-    # One of the melds always has room: a plan of three groups of four is never chosen, for a group
-    # of three and a meld begun with the fourth tile keep as many tiles and come first.
+    if spare and not any(draft.has_room for draft in drafts):
+        # Three groups of four: one of their twelve tiles begins a group with both okeys.
+        drafts.append(_Draft(MeldKind.GROUP, [drafts[0].places.pop()]))
     for _okey in range(spare):
-        next(draft for draft in drafts if draft.has_room).extend(okey)
+        next(draft for draft in reversed(drafts) if draft.has_room).extend(okey)

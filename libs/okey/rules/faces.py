@@ -6,7 +6,6 @@ still fit.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from okey.errors import InvalidInput, quoted
@@ -51,7 +50,9 @@ def faces_of(tiles: Sequence[Tile], okey: Tile, sizes: tuple[int, ...] = (HAND_T
         raise WrongTileCount(
             f"{len(tiles)} tiles where {wanted} are judged: {quoted(rack_text(tiles))} (H1)"
         )
-    packed = sum(map(_units(okey).__getitem__, tiles))
+    if okey is Tile.S:
+        raise NotAnOkey("S cannot be the okey: it only counts as the okey's face (T4, T6)")
+    packed = sum(map(_UNITS[okey].__getitem__, tiles))
     return Faces(
         packed >> _WILD_SHIFT,
         (
@@ -68,13 +69,12 @@ def support(vector: int) -> int:
     return (vector | vector >> 1 | vector >> 2 | vector >> 3) & ONES
 
 
-@lru_cache(maxsize=len(Tile))
-def _units(okey: Tile) -> tuple[int, ...]:
-    """By tile value: what one such tile adds to the packed sum of a hand."""
-    if okey is Tile.S:
-        raise NotAnOkey("S cannot be the okey: it only counts as the okey's face (T4, T6)")
-    return (0, *(_unit(face_of(tile, okey)) for tile in Tile))
-
-
 def _unit(face: Tile | None) -> int:
     return 1 << (_WILD_SHIFT if face is None else NIBBLE * (face - 1))
+
+
+_UNITS: Final = (
+    (),
+    *((0, *(_unit(face_of(tile, okey)) for tile in Tile)) for okey in Tile if okey is not Tile.S),
+)
+"""By okey and tile value: what one such tile adds to the packed sum of a hand."""

@@ -12,15 +12,16 @@ LONGEST_RUN: Final = HIGHEST_NUMBER + 1  # 1..13 and then 1
 
 
 class MeldKind(Enum):
-    """The two kinds of meld."""
+    """What tiles can form together; pairs are for çift alone (H5)."""
 
     RUN = "run"
     GROUP = "group"
+    PAIR = "pair"
 
 
 @dataclass(frozen=True, slots=True)
 class Meld:
-    """Tiles that lie together as a run or a group, in the order in which they lie.
+    """Tiles that lie together as a run, a group or a pair, in the order in which they lie.
 
     A real okey lies in the place of the tile that it stands for.
     """

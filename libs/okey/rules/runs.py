@@ -4,23 +4,23 @@ Two facts keep this small. A run of six or more is two runs side by side, so len
 it all. And what a set of runs holds depends only on how many of them cross each number: the first
 run may take every tile that it crosses, a later one then has a gap there, and a gap costs the same
 in either. So the lowest tile left is dropped or begins a run, or lies in the last run that fits
-below 1-as-the-end.
+below 1-as-the-end. That last run holds what a run from the lowest tile would hold if the numbers
+went on, so only the distances between the tiles matter, not where they stand.
 
 Vectors are those of ``faces``; within this module a fourteenth place holds the 1s that end a run
-after 13.
+after 13. What was worked out is remembered for 32,768 vectors a function, each entry below 1 kB.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from okey.rules.faces import HAND_TILES, NIBBLE, ONES, support
+from okey.rules.faces import NIBBLE, ONES, support
+from okey.rules.fits import AT_LEAST, NOTHING, WITHIN_HAND, Points, point, points_of
 
 _PLACES: Final = 14  # 1..13 and the 1 after 13
 _LENGTHS: Final = (3, 4, 5)
-_REMEMBERED: Final = (
-    1 << 15
-)  # vectors; a table of a hand is far below 1 kB, so this bounds the memory
+_REMEMBERED: Final = 1 << 15
 
 
 class Run(NamedTuple):
@@ -35,114 +35,91 @@ class Run(NamedTuple):
     taken: int
 
 
-def gaps_to_place_all(vector: int, limit: int) -> int:
-    """The least number of gaps in runs that hold all tiles of a colour; ``limit + 1`` if more."""
-    if not vector:
-        return 0
-    fewest = limit + 1
-    for split in _ace_splits(vector):
-        fewest = min(fewest, _gaps(split, fewest - 1))
-        if not fewest:
-            break
-    return fewest
+def fit_of_runs(vector: int) -> int:
+    """The fit of all runs of a colour (see ``fits``)."""
+    fit = _fit(vector)
+    for split in _with_high_aces(vector):
+        fit |= _fit(split)
+    return fit
 
 
-def slots_by_kept(vector: int) -> tuple[int, ...]:
-    """At index k: the least total length of runs that hold k tiles of a colour.
+@lru_cache(maxsize=_REMEMBERED)
+def points_of_runs(vector: int) -> Points:
+    """The points of ``fit_of_runs`` that no other beats."""
+    return points_of(fit_of_runs(vector))
 
-    Ascending, and only as far as the 14 places of a hand go.
+
+def plan_runs(vector: int, kept: int, places: int) -> tuple[Run, ...]:
+    """Runs on at most so many places that hold ``kept`` tiles of a colour, in ascending order.
+
+    There must be such runs.
     """
-    tables = [_slots(split) for split in _ace_splits(vector)]
-    return tables[0] if len(tables) == 1 else _best_of(tables)
-
-
-def plan_runs(vector: int, kept: int) -> tuple[Run, ...]:
-    """Runs of the least total length that hold ``kept`` tiles of a colour, in ascending order."""
-    slots = slots_by_kept(vector)[kept]
-    rest = next(split for split in _ace_splits(vector) if _reaches(split, kept, slots))
+    splits = (vector, *_with_high_aces(vector))
+    rest = next(split for split in splits if _reaches(split, kept, places))
     plan = []
     while kept > 0:
         run = next(
             (
                 run
                 for run in _runs_from_lowest(rest)
-                if _reaches(rest - run.taken, kept - run.taken.bit_count(), slots - run.length)
+                if _reaches(rest - run.taken, kept - run.taken.bit_count(), places - run.length)
             ),
             None,
         )
         if run is None:
-            rest = _without_lowest(rest)
+            rest &= -1 << _shift(rest) + NIBBLE
         else:
             plan.append(run)
             rest -= run.taken
             kept -= run.taken.bit_count()
-            slots -= run.length
+            places -= run.length
     return tuple(plan)
 
 
-def _ace_splits(vector: int) -> Iterator[int]:
-    """The vector with none, one, ... all of its 1s moved behind the 13 (H3).
+def _with_high_aces(vector: int) -> Iterable[int]:
+    """The vector with one, two, ... all of its 1s moved behind the 13 (H3).
 
     With nothing from 10 upwards a 1 serves the low end as well as the high one.
     """
-    yield vector
-    if vector >> NIBBLE * 9:
-        for high in range(1, (vector & 15) + 1):
-            yield vector - high + (high << NIBBLE * (_PLACES - 1))
+    if not vector & 15 or not vector >> NIBBLE * 9:
+        return ()
+    behind = (1 << NIBBLE * (_PLACES - 1)) - 1
+    return (vector + high * behind for high in range(1, (vector & 15) + 1))
 
 
 def _runs_from_lowest(vector: int) -> Iterator[Run]:
-    lowest = ((vector & -vector).bit_length() - 1) // NIBBLE
+    lowest = _shift(vector) // NIBBLE
     there = support(vector)
     for length in _LENGTHS:
         start = min(lowest, _PLACES - length)
         yield Run(start, length, there & _WINDOWS[length][start])
 
 
-def _without_lowest(vector: int) -> int:
-    """The vector less all copies of its lowest number."""
-    return vector & -1 << ((vector & -vector).bit_length() - 1) // NIBBLE * NIBBLE + NIBBLE
+def _shift(vector: int) -> int:
+    """Where the lowest number of ``vector`` is counted."""
+    return ((vector & -vector).bit_length() - 1) // NIBBLE * NIBBLE
+
+
+def _fit(vector: int) -> int:
+    return _fit_from_lowest(vector >> _shift(vector)) if vector else NOTHING
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _gaps(vector: int, limit: int) -> int:
-    if not vector:
-        return 0
-    fewest = limit + 1
-    for run in _runs_from_lowest(vector):
-        gaps = run.length - run.taken.bit_count()
-        if gaps < fewest:
-            fewest = min(fewest, gaps + _gaps(vector - run.taken, fewest - gaps - 1))
-    return fewest
+def _fit_from_lowest(vector: int) -> int:
+    """The fit of tiles of which the lowest is in the first place."""
+    fit = _fit(vector >> NIBBLE)
+    there, before = support(vector), 0
+    for window, empty in _FROM_LOWEST:
+        taken = there & window
+        # A longer run that takes no more tiles is no use.
+        if taken != before:
+            fit |= _fit(vector - taken) << empty + taken.bit_count()
+            before = taken
+    return fit & WITHIN_HAND
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _slots(vector: int) -> tuple[int, ...]:
-    if not vector:
-        return (0,)
-    tables = [_slots(_without_lowest(vector))]
-    for run in _runs_from_lowest(vector):
-        rest = _slots(vector - run.taken)
-        # Fewer tiles than the run takes need no more places than all of them.
-        with_run = [run.length] * run.taken.bit_count()
-        with_run += [run.length + slots for slots in rest]
-        tables.append(tuple(slots for slots in with_run if slots <= HAND_TILES))
-    return _best_of(tables)
-
-
-def _best_of(tables: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """Index by index the least of the tables, each read as far as it goes."""
-    best = [HAND_TILES] * max(map(len, tables))
-    for table in tables:
-        for kept, slots in enumerate(table):
-            if slots < best[kept]:
-                best[kept] = slots
-    return tuple(best)
-
-
-def _reaches(vector: int, kept: int, slots: int) -> bool:
-    table = _slots(vector)
-    return slots >= 0 and (kept <= 0 or (kept < len(table) and table[kept] <= slots))
+def _reaches(vector: int, kept: int, places: int) -> bool:
+    return places >= 0 and (kept <= 0 or bool(_fit(vector) & AT_LEAST[places][kept]))
 
 
 _WINDOWS: Final = {
@@ -153,3 +130,6 @@ _WINDOWS: Final = {
     for length in _LENGTHS
 }
 """By length and start: a one in each place that the run crosses."""
+
+_FROM_LOWEST: Final = tuple((_WINDOWS[length][0], point(length, 0)) for length in _LENGTHS)
+"""The runs that the lowest number may begin."""

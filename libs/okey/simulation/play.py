@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
-from okey.money.account import Account
+from okey.money.account import Account, player_account
+from okey.rules.finish import FinishKind
 from okey.rules.variant import HOUSE_SEAT_LEVEL, BotLevel, Mode
 from okey.simulation.ledger import DictionaryLedger
 from okey.table import commands as c
@@ -25,15 +26,29 @@ MOVE_MS = 1_000
 
 @dataclass(slots=True)
 class Report:
-    """What came out: counts by outcome and by finish, and every account in chips."""
+    """What came out: counts by outcome and by finish, and every account in chips.
+
+    ``wins_by_seat`` counts matches, ``finishes_by_seat`` won rounds by (seat, finish);
+    ``points_by_seat`` sums what is left after Klasik matches, ``chips_by_seat`` what people won.
+    """
 
     matches: int = 0
     rounds: int = 0
     moves: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
-    finishes: Counter[str] = field(default_factory=Counter)
     wins_by_seat: Counter[int] = field(default_factory=Counter)
+    finishes_by_seat: Counter[tuple[int, FinishKind]] = field(default_factory=Counter)
+    points_by_seat: Counter[int] = field(default_factory=Counter)
+    chips_by_seat: Counter[int] = field(default_factory=Counter)
     balances: Counter[Account] = field(default_factory=Counter)
+
+    @property
+    def finishes(self) -> Counter[str]:
+        """How often a round was won which way, whoever won it."""
+        found: Counter[str] = Counter()
+        for (_seat, finish), times in self.finishes_by_seat.items():
+            found[finish.name] += times
+        return found
 
     @property
     def total(self) -> int:
@@ -51,14 +66,17 @@ def simulate(config: TableConfig, matches: int, seed: int, policy: Policy) -> Re
     people = 1 if config.mode is Mode.SOLO else config.seat_count
     players = [f"player-{seat}" for seat in range(people)]
     bank = DictionaryLedger(config, report.balances)
+    welcome = 2 * config.stake * matches + config.stake
     for player in players:
-        bank.welcome(player, 2 * config.stake * matches + config.stake)
+        bank.welcome(player, welcome)
     table_no = 0
     while report.matches < matches:
         table_no += 1
         table_id = sha256(f"okey-simulation:{seed}:{table_no}".encode()).hexdigest()[:26]
         table = _Table(replace(config, table_id=table_id), seed, policy, report)
         table.play(players, matches)
+    for seat, player in enumerate(players):
+        report.chips_by_seat[seat] = report.balances[player_account(player)] - welcome
     return report
 
 
@@ -71,7 +89,7 @@ class _Table:
         self.report = report
         self.ledger = DictionaryLedger(config, report.balances)
         self.stream = f"okey-simulation:{seed}:{config.table_id}"
-        self.drawn = 0
+        self.moves = 0
         self.now_ms = 0
         self.state: TableState | None = None
 
@@ -98,7 +116,8 @@ class _Table:
         turn = turn_of(state)
         seat = state.seats[turn.seat]
         level = HOUSE_SEAT_LEVEL if seat.house is None else seat.house
-        seed = int.from_bytes(self._draw_seed()[:8])
+        self.moves += 1
+        seed = int.from_bytes(self._seed(f"move {self.moves}")[:8])
         action = self.policy(view(state, turn.seat), level, False, seed)
         self.now_ms += MOVE_MS
         self.report.moves += 1
@@ -110,7 +129,7 @@ class _Table:
         """Apply a command, and at once every answer of the ledger that follows from it."""
         pending: list[c.Command] = [command]
         while pending:
-            context = c.Context(self.now_ms, c.seal(self._draw_seed()))
+            context = c.Context(self.now_ms, c.seal(self._seed(self._coming_round())))
             events, self.state = step(self.state, pending.pop(0), context)
             for event in events:
                 self._count(event)
@@ -120,19 +139,26 @@ class _Table:
         assert self.state is not None, "a command leaves a state"
         return self.state
 
-    def _draw_seed(self) -> bytes:
-        self.drawn += 1
-        return sha256(f"{self.stream}:{self.drawn}".encode()).digest()
+    def _coming_round(self) -> str:
+        """Names the round that a fresh seed is for by its place alone: however a round is played,
+        the next one has the same deal.
+        """
+        match = None if self.state is None else self.state.match
+        return "round 1" if match is None else f"after {match.match_id} round {match.round_no}"
+
+    def _seed(self, purpose: str) -> bytes:
+        return sha256(f"{self.stream}:{purpose}".encode()).digest()
 
     def _count(self, event: e.Event) -> None:
         match event:
-            case e.RoundEnded(finish=finish):
+            case e.RoundEnded(seat=seat, finish=finish):
                 self.report.rounds += 1
                 if finish is not None:
-                    self.report.finishes[finish.name] += 1
-            case e.MatchEnded(kind=kind, winner=winner):
+                    self.report.finishes_by_seat[seat, finish] += 1
+            case e.MatchEnded(kind=kind, winner=winner, points=points):
                 self.report.matches += 1
                 self.report.outcomes[kind.name] += 1
+                self.report.points_by_seat.update(dict(enumerate(points)))
                 if winner >= 0:
                     self.report.wins_by_seat[winner] += 1
             case _:

@@ -12,7 +12,10 @@ from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey.api.events.v1 import events_pb2, events_pb2_grpc
 from okey.api.rating.v1 import rating_pb2
+from okey.bots.evaluate import Goal, distance_to
 from okey.rules.deal import commit
+from okey.rules.distance import distance_to_cift
+from okey.rules.tile import Tile
 from okey_runtime.identity import Role
 from tests.integration.engine.platform import (
     Phase,
@@ -381,9 +384,25 @@ async def test_a_rack_is_arranged_for_its_owner_only(world: Platform) -> None:
     arranged = await stub.ArrangeRack(request)
     tiles = sorted(tile for meld in arranged.melds for tile in meld.tiles)
     assert tiles == sorted(view.round.rack)
-    assert arranged.distance >= 0
+    rack, okey = [Tile(tile) for tile in view.round.rack], Tile(view.round.okey)
+    assert arranged.distance == distance_to(rack, okey, Goal.EITHER)
     assert (await refused(stub.ArrangeRack(request))).reason == "ARRANGE_TOO_OFTEN"
     assert (await refused((await world.tables_as("zoe")).ArrangeRack(request))).reason == "NO_ROUND"
+
+
+async def test_a_rack_is_arranged_in_pairs_once_cift_is_announced(world: Platform) -> None:
+    """H12: only seven pairs can finish then."""
+    table_id, mover, _ = await playing(world)
+    view = await view_of(world, table_id, mover)
+    stub = await world.tables_as(mover)
+    announcing = act(world, view)
+    announcing.action.CopyFrom(table_pb2.Action(announce_cift=table_pb2.AnnounceCift()))
+    await stub.Act(announcing)
+    arranged = await stub.ArrangeRack(engine_pb2.ArrangeRackRequest(table_id=table_id))
+    kinds = {meld.kind for meld in arranged.melds}
+    assert kinds <= {common_pb2.MELD_KIND_PAIR, common_pb2.MELD_KIND_UNSPECIFIED}
+    rack, okey = [Tile(tile) for tile in view.round.rack], Tile(view.round.okey)
+    assert arranged.distance == distance_to_cift(rack, okey)
 
 
 async def test_a_match_goes_on_after_the_engine_was_restarted(world: Platform) -> None:

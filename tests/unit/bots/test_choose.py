@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from okey.bots.choose import choose
+from okey.bots.choose import answers, choose
 from okey.bots.outlook import NotToMove, Outlook
 from okey.rules.tile import FULL_SET, Tile, without
 from okey.rules.variant import BotLevel
@@ -86,9 +86,10 @@ def test_stand_in_never_leaves_the_hand_further_from_a_finish(
 def test_stand_in_only_draws_and_discards(rack: str, legal: list[LegalAction]) -> None:
     """U8: a stand-in never announces, withdraws, shows or finishes, whatever is legal."""
     is_withdrawal = LegalAction.WITHDRAW_CIFT in legal
-    seen = view(rack, legal, announced=is_withdrawal)
-    assert isinstance(choose(seen, BotLevel.STRONG, True, 1), Discard)
-    assert not isinstance(choose(seen, BotLevel.STRONG, False, 1), Discard)
+    seen = view(rack, legal, announced=is_withdrawal, people=[0], kasa=500)
+    for level in (BotLevel.NORMAL, BotLevel.STRONG):
+        assert isinstance(choose(seen, level, True, 1), Discard)
+        assert not isinstance(choose(seen, level, False, 1), Discard)
 
 
 @pytest.mark.deep
@@ -98,6 +99,20 @@ def test_stand_in_plays_like_normal_whatever_level_is_named(deal: int, seed: int
     seen = view(dealt(deal, 15), [LegalAction.DISCARD])
     played = {choose(seen, level, True, seed) for level in BotLevel}
     assert played == {choose(seen, BotLevel.NORMAL, False, seed)}
+
+
+@pytest.mark.parametrize("count", [14, 15])
+@pytest.mark.parametrize("level", BotLevel)
+def test_there_is_an_answer_at_once_and_the_last_one_is_the_choice(
+    level: BotLevel, count: int
+) -> None:
+    """Whoever runs out of time has a legal answer already; only a strong bot thinks on."""
+    *rack, pile = dealt(3, count + 1)
+    seen = view(rack, takeable=pile.name if count == 14 else None)
+    given = list(answers(seen, level, False, 1))
+    assert given[-1] == choose(seen, level, False, 1)
+    assert len(given) == 1 or level is BotLevel.STRONG
+    assert all(isinstance(action, Discard if count == 15 else Draw) for action in given)
 
 
 def test_whoever_may_finish_finishes() -> None:

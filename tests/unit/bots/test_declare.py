@@ -18,7 +18,6 @@ from tests.unit.bots.views import view
 
 NORMAL_HAND = "Y1 Y2 Y3 B5 B6 B7 B8 R4 Y4 K4 K11 K12 K13 K1"
 SIX_PAIRS = "R1 R1 R3 R3 Y5 Y5 Y7 Y7 B9 B9 B11 B11"
-SKILLED = [BotLevel.NORMAL, BotLevel.STRONG]
 ALL = [L.DISCARD, L.FINISH, L.ANNOUNCE_CIFT]
 
 
@@ -33,19 +32,17 @@ def test_keeps_an_okey_that_the_hand_needs() -> None:
     assert choose(view(rack), BotLevel.NORMAL, False, 1) == Finish(Tile.R1)
 
 
-@pytest.mark.parametrize("level", SKILLED)
-def test_announces_before_a_finish_that_then_pays_more(level: BotLevel) -> None:
+def test_announces_before_a_finish_that_then_pays_more() -> None:
     """H10, K2: announcing right before finishing is allowed, and çift pays more."""
     pairs = f"{SIX_PAIRS} K13 K13 Y2"
-    assert choose(view(pairs, ALL), level, False, 1) == AnnounceCift()
-    assert choose(view(pairs, ALL, announced=True), level, False, 1) == Finish(Tile.Y2)
+    assert choose(view(pairs, ALL), BotLevel.NORMAL, False, 1) == AnnounceCift()
+    assert choose(view(pairs, ALL, announced=True), BotLevel.NORMAL, False, 1) == Finish(Tile.Y2)
 
 
-@pytest.mark.parametrize("level", SKILLED)
-def test_announces_only_where_it_adds_to_the_win(level: BotLevel) -> None:
+def test_announces_only_where_it_adds_to_the_win() -> None:
     """H9, H13: an announcement adds to seven pairs with an okey laid, not to a normal hand."""
-    assert choose(view(f"{SIX_PAIRS} K13 K13 R8", ALL), level, False, 1) == AnnounceCift()
-    assert choose(view(f"{NORMAL_HAND} R8", ALL), level, False, 1) == Finish(Tile.R8)
+    assert choose(view(f"{SIX_PAIRS} K13 K13 R8", ALL), BotLevel.NORMAL, False, 1) == AnnounceCift()
+    assert choose(view(f"{NORMAL_HAND} R8", ALL), BotLevel.NORMAL, False, 1) == Finish(Tile.R8)
 
 
 def test_seven_pairs_finish_as_normal_when_announcing_is_over() -> None:
@@ -61,23 +58,21 @@ def test_easy_never_announces() -> None:
     assert isinstance(choose(view(near, ALL), BotLevel.EASY, False, 1), Discard)
 
 
-@pytest.mark.parametrize("level", SKILLED)
-def test_announces_when_pairs_are_clearly_nearer(level: BotLevel) -> None:
+def test_announces_when_pairs_are_clearly_nearer() -> None:
     """H10: announced in an own turn, before or after the draw."""
-    assert choose(view(f"{SIX_PAIRS} K13 B2 Y2", ALL), level, False, 1) == AnnounceCift()
+    assert choose(view(f"{SIX_PAIRS} K13 B2 Y2", ALL), BotLevel.NORMAL, False, 1) == AnnounceCift()
     before_draw = view(f"{SIX_PAIRS} K13 B2", [L.DRAW_STOCK, L.ANNOUNCE_CIFT])
-    assert choose(before_draw, level, False, 1) == AnnounceCift()
+    assert choose(before_draw, BotLevel.NORMAL, False, 1) == AnnounceCift()
 
 
-@pytest.mark.parametrize("level", SKILLED)
-def test_does_not_announce_for_a_small_or_distant_lead(level: BotLevel) -> None:
+def test_does_not_announce_for_a_small_or_distant_lead() -> None:
     near_both = f"{NORMAL_HAND[:-3]} R1"
     assert isinstance(
-        choose(view(near_both, [L.DRAW_STOCK, L.ANNOUNCE_CIFT]), level, False, 1), Draw
+        choose(view(near_both, [L.DRAW_STOCK, L.ANNOUNCE_CIFT]), BotLevel.NORMAL, False, 1), Draw
     )
     four_pairs = "R1 R1 R5 R5 Y9 Y9 K13 K13 B2 B7 Y4 K3 K8 Y12"
     distant = view(four_pairs, [L.DRAW_STOCK, L.ANNOUNCE_CIFT])
-    assert isinstance(choose(distant, level, False, 1), Draw)
+    assert isinstance(choose(distant, BotLevel.NORMAL, False, 1), Draw)
 
 
 def test_does_not_announce_twice() -> None:

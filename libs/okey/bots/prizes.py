@@ -1,0 +1,53 @@
+"""What each way to finish is worth to a seat, against seeing another one finish (Ç3..Ç5, K2)."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from okey.money.match import bonus_of
+from okey.rules.finish import FinishKind
+from okey.rules.rule_set import RuleSet
+from okey.rules.variant import Mode, Variant, partner_of
+from okey.table.ending import points_of
+from okey.table.view import RoundView, TableView
+
+Prizes = Mapping[FinishKind, float]
+
+_ALL_EQUAL: Final = dict.fromkeys(FinishKind, 1.0)
+
+
+def prizes(view: TableView, played: RoundView) -> Prizes:
+    """By finish, what it brings the viewer's side, in units that only compare with one another.
+
+    In Çanak chips: the pot, the kasa and the bonus; of a side that is all the house's the pot alone
+    (Ç11). In Klasik points: what the opponents lose, and what one does not lose oneself; more than
+    ends the match is worth no more. In a tie-break every finish wins (K6).
+    """
+    if played.is_tie_break:
+        return _ALL_EQUAL
+    rules = view.config.rules
+    if view.config.variant is Variant.KLASIK:
+        return _points(view, rules)
+    side = {view.viewer}
+    if view.config.mode is Mode.ESLI:
+        side.add(partner_of(view.viewer))
+    if not any(view.seats[seat].player for seat in side):
+        return _ALL_EQUAL
+    pot = float(max(view.pot, 1))
+    return {
+        FinishKind.NORMAL: pot,
+        FinishKind.OKEY: pot + view.kasa,
+        FinishKind.CIFT: pot + view.kasa,
+        FinishKind.CIFT_OKEY: pot + view.kasa + bonus_of(view.config.stake, rules),
+    }
+
+
+def _points(view: TableView, rules: RuleSet) -> Prizes:
+    """Opponents lose them, so that the lead grows by as much; a round lost costs a normal win."""
+    lasts = min(
+        (seat.points for seat in view.seats if seat.seat != view.viewer),
+        default=rules.double_points,
+    )
+    least = rules.normal_points
+    return {
+        finish: least + min(points_of(finish, rules), max(lasts, least)) for finish in FinishKind
+    }

@@ -1,0 +1,268 @@
+"""The strong bot: every choice by what it is expected to bring.
+
+What a hand will bring is the chance that it finishes first (``chances``) times what that finish
+pays (``prizes``). Answers come as a series that only gets better, so that whoever has no more time
+takes the last one; each costs well below a millisecond to a few.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from okey.bots.chances import Chances, Company, chances_in, next_turn
+from okey.bots.discard import lot, neighbours
+from okey.bots.evaluate import Goal, distance_to, evaluate
+from okey.bots.gift import gift
+from okey.bots.outlook import Outlook
+from okey.bots.prizes import Prizes, prizes
+from okey.rules.finish import FinishKind, FinishRejected, judge_finish
+from okey.rules.tile import Tile, without
+from okey.rules.variant import Mode
+from okey.table.commands import (
+    Action,
+    AnnounceCift,
+    Discard,
+    Draw,
+    DrawSource,
+    Finish,
+    ShowGosterge,
+    WithdrawCift,
+)
+from okey.table.legal import LegalAction
+from okey.table.view import RoundView, TableView
+
+_SHAPE: Final = (0.0, 0.0, 0.02, 0.12)
+"""By distance, later as the last: how much more a neighbour of the tiles kept makes of a share."""
+
+_WORST_HOPE: Final = 3
+"""Further from seven pairs than this nobody considers announcing them."""
+
+_STOCK: Final = Draw(DrawSource.STOCK)
+_PILE: Final = Draw(DrawSource.DISCARD)
+
+
+def strong_answers(view: TableView, outlook: Outlook, seed: int) -> Iterator[Action]:
+    """The strong bot's answers in its turn, each better than the one before; at least one."""
+    assert view.round is not None, "an outlook has a round"
+    legal = frozenset(view.legal_actions)
+    mind = _Mind(outlook, legal, prizes(view, view.round), view, view.round, seed)
+    if LegalAction.SHOW_GOSTERGE in legal and outlook.gosterge in outlook.rack:
+        yield ShowGosterge()
+    elif LegalAction.DISCARD in legal:
+        yield from mind.with_fifteen()
+    else:
+        yield from mind.before_the_draw()
+
+
+@dataclass(frozen=True)
+class _Prospect:
+    """A tile to give away, and what the 14 that stay are expected to bring."""
+
+    tile: Tile
+    worth: float
+
+
+@dataclass(frozen=True)
+class _Mind:
+    """One seat's thoughts in its turn."""
+
+    outlook: Outlook
+    legal: frozenset[LegalAction]
+    prizes: Prizes
+    view: TableView
+    played: RoundView
+    seed: int
+
+    @cached_property
+    def company(self) -> Company:
+        """Who else plays the round."""
+        others = len(self.played.playing) - 1
+        partners = 1 if self.view.config.mode is Mode.ESLI else 0
+        return Company(others - partners, partners)
+
+    @cached_property
+    def unseen(self) -> int:
+        """How many tiles one has not seen."""
+        return max(1, sum(self.outlook.unseen))
+
+    @property
+    def turn(self) -> int:
+        """The number of this turn among one's own."""
+        return self.played.own_turns
+
+    @property
+    def pile(self) -> Sequence[Tile]:
+        """What the next player has discarded."""
+        playing = self.played.playing
+        following = playing[(playing.index(self.view.viewer) + 1) % len(playing)]
+        return self.view.seats[following].pile
+
+    def before_the_draw(self) -> Iterator[Action]:
+        """Where to draw from: first by distance, then by what the hands after it would bring."""
+        rack, tile = self.outlook.rack, self.outlook.takeable
+        if LegalAction.DRAW_STOCK not in self.legal:
+            yield _PILE
+            return
+        if tile is None or LegalAction.DRAW_DISCARD not in self.legal:
+            yield _STOCK
+            return
+        goal = self._goal(announced=self.outlook.has_announced)
+        now, after = (
+            distance_to(tiles, self.outlook.okey, goal) for tiles in (rack, (*rack, tile))
+        )
+        if now == 0:
+            # It waits for an okey win, and the tile makes one or does not.
+            yield _PILE if self._wins_by_okey((*rack, tile), goal) else _STOCK
+            return
+        yield _PILE if after < now or tile is self.outlook.okey else _STOCK
+        if after > 0 and tile is not self.outlook.okey:
+            yield _PILE if self._is_worth_taking(tile, goal) else _STOCK
+
+    def with_fifteen(self) -> Iterator[Action]:
+        """What to do with 15 tiles: finish, announce, take that back, or discard."""
+        declared = self._finish() or self._declaration()
+        if isinstance(declared, Finish):
+            yield declared
+            later = self._okey_win_later(declared)
+            if later is not None:
+                yield later
+        elif declared is not None:
+            yield declared
+        else:
+            best: _Prospect | None = None
+            goal = self._goal(announced=self.outlook.has_announced)
+            for option in self._prospects(self.outlook.rack, goal, minds_gifts=True):
+                if best is None or option.worth > best.worth:
+                    best = option
+                    yield Discard(best.tile)
+
+    def _goal(self, *, announced: bool) -> Goal:
+        return Goal.CIFT if announced else Goal.EITHER
+
+    def _prize(self, goal: Goal) -> float:
+        return self.prizes[FinishKind.CIFT if goal is Goal.CIFT else FinishKind.NORMAL]
+
+    def _chances(self, goal: Goal) -> Chances:
+        return chances_in(self.company, is_cift=goal is Goal.CIFT)
+
+    def _finish(self) -> Finish | AnnounceCift | None:
+        """The finish that pays most now; çift announced first where it then pays more."""
+        if LegalAction.FINISH not in self.legal:
+            return None
+        announced = self.outlook.has_announced
+        best = self._best_finish(announced=announced)
+        if LegalAction.ANNOUNCE_CIFT in self.legal and not announced:
+            cift = self._best_finish(announced=True)
+            if cift is not None and (best is None or cift[0] > best[0]):
+                return AnnounceCift()
+        return None if best is None else best[1]
+
+    def _best_finish(self, *, announced: bool) -> tuple[float, Finish] | None:
+        rack, okey = self.outlook.rack, self.outlook.okey
+        if distance_to(rack, okey, self._goal(announced=announced)) > 0:
+            return None
+        best: tuple[float, Finish] | None = None
+        for laid in sorted(set(rack), key=lambda tile: (tile is not okey, tile)):
+            try:
+                prize = self.prizes[judge_finish(rack, laid, okey, announced=announced)]
+            except FinishRejected:
+                continue
+            if best is None or prize > best[0]:
+                best = prize, Finish(laid)
+        return best
+
+    def _okey_win_later(self, finish: Finish) -> Discard | None:
+        """Instead of finishing now: a discard that lets the okey be laid soon, if that brings
+        more (H9).
+        """
+        okey, announced = self.outlook.okey, self.outlook.has_announced
+        by_okey = self.prizes[FinishKind.CIFT_OKEY if announced else FinishKind.OKEY]
+        goal = self._goal(announced=announced)
+        now = self._prize(goal)
+        if finish.tile is okey or okey not in self.outlook.rack or by_okey <= now:
+            return None
+        undisturbed = self._chances(goal).undisturbed(self.turn)
+        best, better = now, None
+        for tile in sorted(set(self.outlook.rack) - {okey}):
+            rest = without(self.outlook.rack, (tile,))
+            if distance_to(rest, okey, goal) == 0:
+                comes = next_turn(self._share_for_okey_win(rest, goal), is_last=True)
+                worth = undisturbed * (comes * by_okey + (1 - comes) * now)
+                if worth > best:
+                    best, better = worth, Discard(tile)
+        return better
+
+    def _share_for_okey_win(self, rest: Sequence[Tile], goal: Goal) -> float:
+        copies = sum(
+            self.outlook.unseen[tile]
+            for tile in Tile
+            if self.outlook.unseen[tile] and self._wins_by_okey((*rest, tile), goal)
+        )
+        return copies / self.unseen
+
+    def _wins_by_okey(self, rack: Sequence[Tile], goal: Goal) -> bool:
+        okey = self.outlook.okey
+        return okey in rack and distance_to(without(rack, (okey,)), okey, goal) == 0
+
+    def _declaration(self) -> AnnounceCift | WithdrawCift | None:
+        """Çift in the last turn in which it can be announced, or taken back, if that brings more;
+        until then nobody has to know (H10, H11).
+        """
+        announced = self.outlook.has_announced
+        if LegalAction.WITHDRAW_CIFT in self.legal and announced:
+            return WithdrawCift() if self._brings(Goal.EITHER) > self._brings(Goal.CIFT) else None
+        is_last = self.turn >= self.view.config.rules.cift_announce_turns
+        if announced or LegalAction.ANNOUNCE_CIFT not in self.legal or not is_last:
+            return None
+        if distance_to(self.outlook.rack, self.outlook.okey, Goal.CIFT) > _WORST_HOPE:
+            return None
+        return AnnounceCift() if self._brings(Goal.CIFT) > self._brings(Goal.EITHER) else None
+
+    def _brings(self, goal: Goal) -> float:
+        """What these 15 tiles are expected to bring on the way to ``goal``."""
+        if distance_to(self.outlook.rack, self.outlook.okey, goal) == 0:
+            return self._prize(goal)
+        return max(option.worth for option in self._prospects(self.outlook.rack, goal))
+
+    def _is_worth_taking(self, tile: Tile, goal: Goal) -> bool:
+        """Whether the hand with the pile's tile brings more than a draw from the stock."""
+        okey = self.outlook.okey
+        hand = evaluate(self.outlook.rack, okey, goal, self.outlook.unseen)
+        share = hand.copies / self.unseen
+        by_stock = self._chances(goal).drawing(hand.distance, share, self.turn) * self._prize(goal)
+        best = max(
+            self._prospects((*self.outlook.rack, tile), goal), key=lambda option: option.worth
+        )
+        return best.tile is not tile and best.worth > by_stock
+
+    def _prospects(
+        self, rack: Sequence[Tile], goal: Goal, *, minds_gifts: bool = False
+    ) -> Iterator[_Prospect]:
+        """What each discard that keeps the hand as near as it is would bring, the most useless tile
+        first; okeys are kept while there is another.
+        """
+        okey = self.outlook.okey
+        near = distance_to(rack, okey, goal)
+        # No okey is given away: by T5 it always keeps the hand as near as any other tile would.
+        options = [
+            (tile, rest)
+            for tile in sorted(set(rack) - {okey}) or [okey]
+            if distance_to(rest := without(rack, (tile,)), okey, goal) == near
+        ]
+        use = {tile: self._use(tile, rest, goal) for tile, rest in options}
+        least = min(use.values())
+        shape = _SHAPE[min(near, len(_SHAPE) - 1)]
+        options.sort(key=lambda option: (use[option[0]], lot(self.seed, option[0])))
+        for tile, rest in options:
+            copies = evaluate(rest, okey, goal, self.outlook.unseen).copies
+            share = copies / self.unseen * math.exp(shape * (least - use[tile]))
+            chance = self._chances(goal).waiting(near, share, self.turn)
+            if minds_gifts:
+                chance -= chance * (1 - chance) * gift(tile, self.outlook, self.pile)
+            yield _Prospect(tile, chance * self._prize(goal))
+
+    def _use(self, tile: Tile, rest: Sequence[Tile], goal: Goal) -> float:
+        """How many of the tiles that stay would miss this one as a neighbour."""
+        return 0.0 if goal is Goal.CIFT else neighbours(tile, rest, self.outlook.okey) / 3

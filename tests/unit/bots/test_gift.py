@@ -1,0 +1,43 @@
+"""What a discard may be to the next player."""
+
+import pytest
+
+from okey.bots.gift import gift
+from okey.bots.outlook import Outlook
+from okey.rules.tile import Tile, parse_rack
+from tests.unit.bots.views import view
+
+RACK = "Y1 Y2 Y3 B5 B6 B7 B8 Y4 K11 K12 K13 K1 Y11 B10 K6"
+
+
+def cost(tile: str, piles: tuple[str, str] = ("", ""), of_next: str = "") -> float:
+    outlook = Outlook.of(view(RACK, piles=piles))
+    return gift(Tile.parse(tile), outlook, parse_rack(of_next))
+
+
+def test_a_tile_whose_neighbours_are_gone_is_no_gift() -> None:
+    """U1: only the next player can take it, and needs tiles beside it."""
+    assert cost("R10") > cost("R10", ("R9 R9 R11", "R11 R12 Y10")) > 0
+
+
+@pytest.mark.parametrize("number", [2, 7, 12])
+def test_an_end_of_the_numbers_fits_fewer_runs(number: int) -> None:
+    """H3: 12-13-1 is a run, 13-1-2 is not."""
+    assert cost("R1") < cost(f"R{number}")
+
+
+def test_a_1_stands_after_the_13() -> None:
+    """H3"""
+    assert cost("R13") > cost("R13", ("R1 R1", ""))
+    assert cost("R2") > cost("R2", ("R1 R1", ""))
+
+
+def test_who_gave_the_same_tile_away_does_not_want_it() -> None:
+    assert cost("R10", of_next="R10") < cost("R10", of_next="R3")
+
+
+def test_a_sahte_okey_is_the_okeys_face_and_an_okey_has_none() -> None:
+    """T5, T6: R8 is the okey, so its face is seen where sahte okeys are."""
+    assert cost("S") == pytest.approx(cost("S", ("K2", "")))
+    assert cost("R9") > cost("R9", ("S S", ""))
+    assert cost("R8") == 0
