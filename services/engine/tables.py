@@ -15,6 +15,7 @@ from services.engine.accepted import Accepted
 from services.engine.actor import Change, Committer, TableActor
 from services.engine.ai import AiSeats
 from services.engine.background import say_failure
+from services.engine.counting import count_row, count_table, uncount_table
 from services.engine.errors import (
     EngineStopping,
     NoSuchTable,
@@ -22,7 +23,7 @@ from services.engine.errors import (
     TableReloading,
 )
 from services.engine.journal import Journal
-from services.engine.metrics import EVENTS, QUARANTINED, TABLES
+from services.engine.metrics import QUARANTINED
 from services.engine.record import Request
 from services.engine.relay import Relay, Sink
 from services.engine.steady_clock import SteadyClock
@@ -261,8 +262,7 @@ class Tables:
 
     def _run(self, actor: TableActor) -> None:
         self._actors[actor.table_id] = actor
-        if actor.state is not None:
-            TABLES.labels(actor.state.phase.name).inc()
+        count_table(actor.state)
         self._runs[actor.table_id] = asyncio.create_task(actor.run(), name=actor.table_id)
 
     # Letting go -----------------------------------------------------------------------------------
@@ -271,8 +271,7 @@ class Tables:
         if self._actors.get(actor.table_id) is not actor:
             return
         del self._actors[actor.table_id]
-        if actor.state is not None:
-            TABLES.labels(actor.state.phase.name).dec()
+        uncount_table(actor.state)
         self._runs.pop(actor.table_id).cancel()
 
     def _let_go(self, actor: TableActor, reason: StreamEndReason.ValueType) -> None:
@@ -330,12 +329,7 @@ class Tables:
 
     def _follow(self, actor: TableActor, change: Change) -> None:
         before, after, row = change.before, change.after, change.row
-        if before is None or before.phase is not after.phase:
-            TABLES.labels(after.phase.name).inc()
-            if before is not None:
-                TABLES.labels(before.phase.name).dec()
-        for event in row.events:
-            EVENTS.labels(type(event).__name__).inc()
+        count_row(before, after, row)
         self.timers.arm(actor.table_id, running_timers(after))
         for relay in self._relays:
             relay.push(actor, before, after, row)
@@ -361,7 +355,7 @@ class Tables:
             _log.warning("retire_failed", table_id=actor.table_id, error=str(error))
         if self._actors.pop(actor.table_id, None) is None:
             return
-        TABLES.labels(actor.table.phase.name).dec()
+        uncount_table(actor.state)
         self._closed[actor.table_id] = actor
         while len(self._closed) > _KEPT_CLOSED:
             table_id, _ = self._closed.popitem(last=False)
