@@ -10,7 +10,7 @@ from okey.errors import OkeyError
 from okey.rules.deal import SEED_BYTES
 from okey.table import commands as c
 from okey.table.decide import step
-from okey.table.state import TableState, seated_players
+from okey.table.state import TableState, running_timers, seated_players
 from okey_runtime.logging import get_logger
 from services.engine.accepted import Accepted, AcceptedRequests, Holds
 from services.engine.appending import Append, SitsElsewhere, Verdict
@@ -203,6 +203,7 @@ class TableActor:
             left=tuple(sorted(was - now)),
             names=names,
             is_last=after.is_done,
+            deadline_ms=min((timer.deadline_ms for timer in running_timers(after)), default=0),
         )
         [verdict] = await asyncio.gather(self._commit.append(append), return_exceptions=True)
         if verdict is None:

@@ -7,9 +7,10 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, func, select, update
 
 from okey_runtime.database import Database, Isolation
-from services.engine.appending import Append, Verdict, append_batch, upsert
+from services.engine.appending import Append, Verdict, append_batch
 from services.engine.record import Request, Row, decode_events
 from services.engine.schema import cursors, journal, members, players, seated, tables
+from services.engine.set_based import Values, put
 
 # The primary key keeps two owners apart, so nothing stronger is needed.
 _WRITES = Isolation.READ_COMMITTED
@@ -97,7 +98,7 @@ class Journal:
 
     async def checkpoint(self, table_id: str, sink: str, seq: int) -> None:
         """Note that the sink has answered the table's rows up to ``seq``."""
-        await self._put(cursors, {"table_id": table_id, "sink": sink, "seq": seq}, 2)
+        await self._put(cursors, {"table_id": table_id, "sink": sink, "seq": seq})
 
     async def retire(self, table_id: str) -> None:
         """Note that nothing is left to do for a closed table."""
@@ -110,15 +111,10 @@ class Journal:
 
     async def renew(self, engine: str, address: str, now_ms: int) -> None:
         """Say that the engine was alive at this moment."""
-        await self._put(members, {"engine": engine, "address": address, "renewed_ms": now_ms}, 1)
+        await self._put(members, {"engine": engine, "address": address, "renewed_ms": now_ms})
 
-    async def _put(self, table: Table, row: dict[str, str | int], key_columns: int) -> None:
-        """Insert or replace; the key is the row's first columns."""
-
-        def work(connection: Connection) -> None:
-            connection.execute(upsert(connection, table, list(row)[:key_columns]), [row])
-
-        await self._database.transact(work, _WRITES)
+    async def _put(self, table: Table, row: Values) -> None:
+        await self._database.transact(lambda c: put(c, table, [row]), _WRITES)
 
     async def last_renewal_ms(self) -> int:
         """When an engine was last known to be alive; 0 where none ever was."""

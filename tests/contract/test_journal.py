@@ -114,6 +114,40 @@ async def test_two_players_cannot_take_the_same_place_twice_in_one_batch(journal
     assert verdicts == [None, SitsElsewhere("anna", A), None]
 
 
+async def test_a_seat_that_a_refused_table_took_is_free_for_another_of_the_batch(
+    journal: Journal,
+) -> None:
+    """W3: A is refused for bert's sake, so anna, whom it wanted too, may sit at B."""
+    await journal.append([row(C, 1, joined=("bert",))])
+    verdicts = await journal.append(
+        [row(A, 1, joined=("anna", "bert")), row(B, 1, joined=("anna",)), row(C, 2)]
+    )
+    assert verdicts == [SitsElsewhere("bert", C), None, None]
+    assert await journal.seated_at("anna") == B
+    assert await journal.registered(A) is None
+
+
+async def test_a_refused_table_loses_no_seat_and_no_place(journal: Journal) -> None:
+    """W3: what its row would have freed is not free, and the row can be tried again."""
+    await journal.append([row(A, 1, joined=("anna",)), row(B, 1, joined=("bert",))])
+    refused = row(A, 2, joined=("bert",), left=("anna",), names=(("bert", "Bert"),))
+    assert await journal.append([refused, row(B, 2)]) == [SitsElsewhere("bert", B), None]
+    assert await journal.seated_at("anna") == A
+    assert await journal.names(["bert"]) == {}
+    assert await journal.append([row(A, 2)]) == [None]
+
+
+async def test_a_row_that_came_too_late_seats_and_frees_nobody(journal: Journal) -> None:
+    """W3: the fence holds for seats, names and the closing too."""
+    await journal.append([row(A, 1, joined=("anna",)), row(B, 1)])
+    await journal.append([row(A, 2)])
+    late = row(A, 2, joined=("bert",), left=("anna",), names=(("bert", "B"),), is_last=True)
+    assert await journal.append([late, row(B, 2, joined=("carl",))]) == [Taken.SEQ, None]
+    assert [await journal.seated_at(each) for each in ("anna", "bert", "carl")] == [A, "", B]
+    assert await journal.names(["bert"]) == {}
+    assert await journal.registered(A) == Registered(A, 1_001, False)
+
+
 async def test_the_registry_tells_what_is_left_to_do(journal: Journal) -> None:
     await journal.append([row(A, 1), row(B, 1), row(C, 1)])
     await journal.append([row(B, 2, is_last=True), row(C, 2, is_last=True)])
