@@ -19,7 +19,7 @@ def parts(state: TableState) -> list[object]:
 
 
 def test_a_copy_without_changes_is_equal_and_another_value() -> None:
-    unchecked: Callable[[object], object] = replace
+    unchecked: Callable[..., object] = replace
     for value in parts(dealt().state):
         copy = unchecked(value)
         assert copy == value
