@@ -110,9 +110,21 @@ class TableActor:
         Raises:
             OkeyError: the rules refuse it, or the journal cannot take it.
         """
-        if request is not None and self._queue.qsize() >= _MOST_WAITING:
+        if request is None:
+            return await self.post(command)
+        return await self.ask(command, request, names)
+
+    def ask(
+        self, command: c.Command, request: Request, names: tuple[tuple[str, str], ...] = ()
+    ) -> asyncio.Future[Accepted]:
+        """Queue somebody's command; its time is now.
+
+        Raises:
+            OkeyError: too much waits already, or nothing can be committed now.
+        """
+        if self._queue.qsize() >= _MOST_WAITING:
             raise TableBusy(f"{_MOST_WAITING} commands wait at table {self.table_id}; slow down")
-        return await self.post(command, request, names)
+        return self.post(command, request, names)
 
     def post(
         self,

@@ -112,3 +112,16 @@ def stake_declined(reason: str) -> RpcFailure:
         f"the wallet declined the stake ({reason}); the seat is free again",
         {},
     )
+
+
+def command_timed_out(within_ms: int) -> RpcFailure:
+    """What is answered where a command was not committed in time: nobody knows what becomes of
+    it.
+    """
+    return RpcFailure(
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        "COMMAND_TIMED_OUT",
+        f"not committed within {within_ms} ms; send the same again, with the same request_id, to "
+        "learn whether it counts",
+        {},
+    )

@@ -22,14 +22,16 @@ from okey.table.public import REVEALED
 from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity, display_name
+from okey_runtime.interceptors import validates_itself
 from services.engine.errors import ArrangedTooOften, Maintenance, NoRound, NotThisPlayer
 from services.engine.finished_round import find_round
-from services.engine.following import From, follow
+from services.engine.following import From, follow, watching
 from services.engine.journal import Journal
 from services.engine.play import PlayStreams
 from services.engine.player_commands import PlayerCommands, asked_hold, request_of
 from services.engine.settings import EngineSettings
 from services.engine.tables import Tables
+from services.engine.watching import Shown
 from services.engine.wire import event_message, view_message
 
 SERVICE: Final = "okey.api.engine.v1.TableService"
@@ -82,7 +84,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self._settings = settings
         self._rules = settings.rules()
         self._address = address
-        self._commands = PlayerCommands(settings.hold_wait_ms)
+        self._commands = PlayerCommands(settings.hold_wait_ms, settings.command_timeout_ms)
         self._streams = PlayStreams(tables, self._commands, clock)
         self._arranged: OrderedDict[str, int] = OrderedDict()
 
@@ -205,9 +207,10 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
             melds=_melds(arrange(rack, okey)), distance=distance_to_normal(rack, okey)
         )
 
+    @validates_itself
     async def Play(
         self, request_iterator: AsyncIterator[engine_pb2.PlayRequest], context: Context
-    ) -> AsyncIterator[engine_pb2.PlayResponse]:
+    ) -> AsyncIterator[Any]:
         """Attach first, then commands up, results and updates down."""
         async with aclosing(self._streams.serve(request_iterator, current_identity())) as responses:
             async for response in responses:
@@ -215,20 +218,20 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
 
     async def WatchTable(
         self, request: engine_pb2.WatchTableRequest, context: Context
-    ) -> AsyncIterator[engine_pb2.WatchTableResponse]:
+    ) -> AsyncIterator[Any]:
         """Follow a table."""
         actor = await self._tables.get(request.table_id)
         after = request.after_seq if request.HasField("after_seq") else None
         start = From(after, request.with_view)
-        stream = follow(actor, current_identity(), start, self._clock)
-        async with aclosing(stream) as followed_all:
-            async for followed in followed_all:
-                if isinstance(followed, table_pb2.TableView):
-                    yield engine_pb2.WatchTableResponse(snapshot=followed)
-                elif isinstance(followed, engine_pb2.TableUpdate):
-                    yield engine_pb2.WatchTableResponse(update=followed)
-                else:
-                    yield engine_pb2.WatchTableResponse(end=followed)
+        with watching(actor, current_identity(), start, self._clock) as watcher:
+            async with aclosing(follow(actor, watcher, start, self._clock)) as stream:
+                async for followed in stream:
+                    if isinstance(followed, Shown):
+                        yield followed.wire
+                    elif isinstance(followed, table_pb2.TableView):
+                        yield engine_pb2.WatchTableResponse(snapshot=followed)
+                    elif isinstance(followed, engine_pb2.StreamEnd):
+                        yield engine_pb2.WatchTableResponse(end=followed)
 
     async def ListEvents(
         self, request: engine_pb2.ListEventsRequest, context: Context

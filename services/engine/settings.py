@@ -27,6 +27,9 @@ class EngineSettings(ServiceSettings):
     """How long the engine waits for a bot worker before it plays the neutral move (U10)."""
     hold_wait_ms: int = Field(default=3_000, ge=0, le=30_000)
     """How long TakeSeat, OpenTable and PlayOn wait for the wallet's verdict on the stake."""
+    command_timeout_ms: int = Field(default=5_000, ge=100, le=30_000)
+    """How long a player's command may take to be committed before it is answered that nobody knows.
+    """
 
     clock_factor: int = Field(default=1, ge=1, le=10_000)
     """Tests only: every clock of every table runs this many times faster."""

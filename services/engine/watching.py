@@ -2,13 +2,13 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from okey.api.engine.v1 import engine_pb2
 from okey.table.state import TableState
 from okey.table.view import SPECTATOR, view
-from okey_runtime.clock import Clock
 from services.engine.metrics import WATCHERS, WATCHERS_CUT
 from services.engine.record import Row
 from services.engine.wire import (
@@ -22,50 +22,90 @@ StreamEndReason = engine_pb2.StreamEndReason
 
 MOST_UNREAD: Final = 256
 KEPT_ROWS: Final = 256
+CUT_AFTER_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A row as all who see the same see it.
+
+    ``wire`` is the message that carries it, made once for all of them; the update has the same
+    number in both kinds of stream.
+    """
+
+    seq: int
+    wire: bytes
+
+    @classmethod
+    def of(cls, update: engine_pb2.TableUpdate) -> "Shown":
+        """The row of an update."""
+        return cls(update.seq, engine_pb2.PlayResponse(update=update).SerializeToString())
+
+
+Sent = Shown | engine_pb2.CommandResult
+"""What waits for a stream to be written."""
 
 
 class Watcher:
-    """One stream's place at a table; ``player`` is empty where the caller can own no seat."""
+    """One stream's place at a table; ``player`` is empty where the caller can own no seat.
 
-    def __init__(self, player: str, with_view: bool) -> None:
+    ``cut`` is called if the stream is still not read a while after it was to end.
+    """
+
+    def __init__(
+        self, player: str, with_view: bool, cut: Callable[[], object] = lambda: None
+    ) -> None:
         self.player: Final = player
         self.with_view: Final = with_view
-        self._unread: deque[engine_pb2.TableUpdate] = deque()
+        self._cut = cut
+        self._cutting: asyncio.TimerHandle | None = None
+        self._unread: deque[Sent] = deque()
         self._end: StreamEndReason.ValueType | None = None
         self._wake = asyncio.Event()
 
-    def give(self, update: engine_pb2.TableUpdate) -> None:
-        """Add an update; one too many ends the stream."""
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing is added any more."""
+        return self._end is not None
+
+    def give(self, shown: Shown) -> None:
+        """Add a row; one too many ends the stream."""
         if self._end is not None:
             return
         if len(self._unread) >= MOST_UNREAD:
             self._unread.clear()
             self.end(StreamEndReason.STREAM_END_REASON_SLOW_READER)
             return
-        self._unread.append(update)
+        self._unread.append(shown)
         self._wake.set()
 
-    def end(self, reason: StreamEndReason.ValueType) -> None:
-        """Let the stream end after what it has not read yet."""
+    def answer(self, result: engine_pb2.CommandResult) -> None:
+        """Add an answer; whoever asks has a bounded number under way."""
         if self._end is None:
-            self._end = reason
-            WATCHERS_CUT.labels(StreamEndReason.Name(reason)).inc()
+            self._unread.append(result)
             self._wake.set()
 
-    async def next(
-        self, until_ms: int, clock: Clock
-    ) -> engine_pb2.TableUpdate | StreamEndReason.ValueType:
-        """The next update, or why there is none; ``until_ms`` is the end of the caller's token."""
+    def end(self, reason: StreamEndReason.ValueType) -> None:
+        """Let the stream end after what it has not read yet; without a reason its caller ends it."""
+        if self._end is None:
+            self._end = reason
+            if reason:
+                WATCHERS_CUT.labels(StreamEndReason.Name(reason)).inc()
+            self._wake.set()
+            self._cutting = asyncio.get_running_loop().call_later(CUT_AFTER_S, self._cut)
+
+    def close(self) -> None:
+        """The stream is over."""
+        if self._cutting is not None:
+            self._cutting.cancel()
+
+    async def next(self) -> Sent | StreamEndReason.ValueType:
+        """What comes next, or why nothing does."""
         while not self._unread:
             if self._end is not None:
                 return self._end
             self._wake.clear()
-            left_s = max(0.0, (until_ms - clock.now_ms()) / 1000)
-            try:
-                async with asyncio.timeout(left_s):
-                    await self._wake.wait()
-            except TimeoutError:
-                self.end(StreamEndReason.STREAM_END_REASON_TOKEN_EXPIRED)
+            await self._wake.wait()
         return self._unread.popleft()
 
 
@@ -87,15 +127,18 @@ class Watchers:
     def __len__(self) -> int:
         return len(self._watchers)
 
-    def add(self, player: str, *, with_view: bool) -> Watcher:
+    def add(
+        self, player: str, *, with_view: bool, cut: Callable[[], object] = lambda: None
+    ) -> Watcher:
         """A new watcher, who gets every row from now on; ``remove`` it at the end."""
-        watcher = Watcher(player, with_view)
+        watcher = Watcher(player, with_view, cut)
         self._watchers.add(watcher)
         WATCHERS.inc()
         return watcher
 
     def remove(self, watcher: Watcher) -> None:
         """The stream is over."""
+        watcher.close()
         if watcher in self._watchers:
             self._watchers.remove(watcher)
             WATCHERS.dec()
@@ -138,21 +181,21 @@ class Watchers:
     ) -> None:
         """Give a committed row to everybody, made once for all who see the same."""
         self.keep(before, row)
-        made: dict[tuple[int, int, bool], engine_pb2.TableUpdate] = {}
+        made: dict[tuple[int, int, bool], Shown] = {}
         for watcher in list(self._watchers):
             was = before.seat_of(watcher.player) if before is not None else SPECTATOR
             now = after.seat_of(watcher.player)
             key = (was, now, watcher.with_view)
-            update = made.get(key)
-            if update is None:
+            shown = made.get(key)
+            if shown is None:
                 viewers = list(viewers_along(row.events, watcher.player, was))
                 update = update_message(row, viewers, now_ms, names)
                 seen = view(after, now)
                 update.prompt.CopyFrom(prompt_message(seen))
                 if watcher.with_view:
                     update.view.CopyFrom(named_view(seen, row.seq, now_ms, names))
-                made[key] = update
-            watcher.give(update)
+                shown = made[key] = Shown.of(update)
+            watcher.give(shown)
         if after.is_done:
             self.end_all(StreamEndReason.STREAM_END_REASON_TABLE_CLOSED)
 

@@ -36,7 +36,6 @@ from tests.failpoints.door import WalletDoor
 from tests.failpoints.striking import ENGINE, Striker
 from tests.unit.engine.doubles import BotDouble
 
-FOR_EVER_MS: Final = 1 << 60
 T = TypeVar("T")
 
 
@@ -212,7 +211,7 @@ async def crashing(engine_url: str, wallet_url: str, striker: Striker) -> AsyncI
 async def _changed(actor: TableActor, engine: Engine) -> None:
     """Return when something has happened at the table, or its engine has crashed."""
     watcher = actor.watchers.add("", with_view=False)
-    news = asyncio.create_task(watcher.next(FOR_EVER_MS, VirtualClock()))
+    news = asyncio.create_task(watcher.next())
     crash = asyncio.create_task(engine.gone.wait())
     try:
         await asyncio.wait((news, crash), return_when=asyncio.FIRST_COMPLETED)

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import grpc
 import pytest
@@ -18,9 +17,12 @@ from tests.integration.engine.platform import (
     Phase,
     Platform,
     Player,
-    plain_action,
+    act,
     platform,
+    playing,
     refused,
+    until,
+    view_of,
 )
 
 HELD = engine_pb2.HoldStatus.HOLD_STATUS_HELD
@@ -33,47 +35,11 @@ async def world(tmp_path: Path) -> AsyncIterator[Platform]:
         yield running
 
 
-async def until(world: Platform, table_id: str, player: str, is_there: Any) -> table_pb2.TableView:
-    """Watch until the player's view is as asked for, without moving."""
-    stub = await world.tables_as(player)
-    watch = engine_pb2.WatchTableRequest(table_id=table_id, with_view=True)
-    async with asyncio.timeout(20):
-        async for message in stub.WatchTable(watch):
-            which = message.WhichOneof("message")
-            view = message.snapshot if which == "snapshot" else message.update.view
-            if which != "end" and is_there(view):
-                return view
-    raise AssertionError("the stream ended")
-
-
 async def eventually(read: Callable[[], Awaitable[object]], expected: object) -> None:
     """Ask until the answer is as expected; the sinks are told after the fact."""
     async with asyncio.timeout(10):
         while await read() != expected:
             pass
-
-
-async def playing(world: Platform, **terms: Any) -> tuple[str, str, str]:
-    """A table of two in its first turn: its id, who is to move, who is not."""
-    table_id = await world.open_table("anna", **terms)
-    await world.take_seat(table_id, "bert")
-    view = await until(world, table_id, "anna", lambda v: v.phase == Phase.PHASE_PLAYING)
-    mover = view.seats[view.round.turn.seat].player
-    return table_id, mover, "anna" if mover == "bert" else "bert"
-
-
-async def view_of(world: Platform, table_id: str, player: str) -> table_pb2.TableView:
-    stub = await world.tables_as(player)
-    return (await stub.GetTable(engine_pb2.GetTableRequest(table_id=table_id))).view
-
-
-def act(world: Platform, view: table_pb2.TableView, request_id: str = "") -> engine_pb2.ActRequest:
-    return engine_pb2.ActRequest(
-        table_id=view.config.table_id,
-        request_id=request_id or world.request_id(),
-        turn=view.round.turn.number,
-        action=plain_action(view),
-    )
 
 
 # Shape, identity, roles ------------------------------------------------------------------------
@@ -254,59 +220,6 @@ async def test_a_nonce_counts_once(world: Platform) -> None:
 # Streams ------------------------------------------------------------------------------------------
 
 
-async def test_play_carries_commands_up_and_results_and_updates_down(world: Platform) -> None:
-    table_id, mover, _ = await playing(world)
-    stub, view = await world.tables_as(mover), await view_of(world, table_id, mover)
-    call = stub.Play()
-    await call.write(
-        engine_pb2.PlayRequest(attach=engine_pb2.Attach(table_id=table_id, after_seq=view.seq))
-    )
-    move = act(world, view, "a-draw-or-discard")
-    for _ in range(2):
-        await call.write(engine_pb2.PlayRequest(act=move))
-    stale = act(world, view, "a-stale-move")
-    await call.write(engine_pb2.PlayRequest(act=stale))
-    results: list[engine_pb2.CommandResult] = []
-    updates: list[engine_pb2.TableUpdate] = []
-    while len(results) < 3 or not updates:
-        answer = await call.read()
-        assert isinstance(answer, engine_pb2.PlayResponse)
-        if answer.WhichOneof("message") == "result":
-            results.append(answer.result)
-        else:
-            updates.append(answer.update)
-    await call.done_writing()
-    assert results[0].seq == results[1].seq == updates[0].seq == view.seq + 1
-    assert results[2].seq == 0
-    assert results[2].error.code == CODE.FAILED_PRECONDITION.value[0]
-    assert await call.read() is grpc.aio.EOF
-
-
-async def test_a_play_stream_is_for_one_table_and_its_player_only(world: Platform) -> None:
-    """Another table's or another player's command is refused; the stream goes on."""
-    table_id, mover, waiting = await playing(world)
-    stub, view = await world.tables_as(mover), await view_of(world, table_id, mover)
-    call = stub.Play()
-    attach = engine_pb2.PlayRequest(attach=engine_pb2.Attach(table_id=table_id))
-    await call.write(attach)
-    elsewhere = act(world, view)
-    elsewhere.table_id = "z" * 26
-    await call.write(engine_pb2.PlayRequest(act=elsewhere))
-    leave = engine_pb2.LeaveSeatRequest(
-        table_id=table_id, request_id=world.request_id(), player=waiting
-    )
-    await call.write(engine_pb2.PlayRequest(leave_seat=leave))
-    errors: list[int] = []
-    while len(errors) < 2:
-        answer = await call.read()
-        assert isinstance(answer, engine_pb2.PlayResponse)
-        if answer.WhichOneof("message") == "result":
-            errors.append(answer.result.error.code)
-    assert errors == [CODE.INVALID_ARGUMENT.value[0], CODE.PERMISSION_DENIED.value[0]]
-    await call.write(attach)
-    assert await call.code() is CODE.INVALID_ARGUMENT
-
-
 async def test_the_engine_that_has_a_table_can_be_found(world: Platform) -> None:
     table_id = await world.open_table("anna")
     stub = await world.tables_as("zoe")
@@ -314,16 +227,6 @@ async def test_the_engine_that_has_a_table_can_be_found(world: Platform) -> None
     assert (found.address, found.engine) == (world.engine_address, "engine")
     missing = stub.LocateTable(engine_pb2.LocateTableRequest(table_id="z" * 26))
     assert (await refused(missing)).reason == "TABLE_NOT_FOUND"
-
-
-async def test_play_begins_with_attach(world: Platform) -> None:
-    stub = await world.tables_as("anna")
-    call = stub.Play()
-    forfeit = engine_pb2.ForfeitRequest(table_id="a" * 26, request_id="request-z")
-    await call.write(engine_pb2.PlayRequest(forfeit=forfeit))
-    with pytest.raises(grpc.aio.AioRpcError) as refusal:
-        await call.read()
-    assert refusal.value.code() is CODE.INVALID_ARGUMENT
 
 
 async def test_a_stream_ends_with_a_reason_when_the_engine_stops(world: Platform) -> None:

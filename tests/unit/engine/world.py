@@ -38,8 +38,19 @@ class LosableJournal(Journal):
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self.losses: list[str] = []
+        self._free = asyncio.Event()
+        self._free.set()
+
+    def hold(self) -> None:
+        """Answer no commit until ``let_go``."""
+        self._free.clear()
+
+    def let_go(self) -> None:
+        """Answer commits again."""
+        self._free.set()
 
     async def append(self, batch: Sequence[Append]) -> list[Verdict]:
+        await self._free.wait()
         loss = self.losses.pop(0) if self.losses else ""
         verdicts = [] if loss == "before" else await super().append(batch)
         if loss:
@@ -126,6 +137,11 @@ class World:
         await self.ring(actor, c.TimerKind.COUNTDOWN)
         await until(actor, lambda state: state.round is not None)
 
+    async def settled(self) -> None:
+        """Let whatever can run now run, short of what waits for time or for others."""
+        for _ in range(20):
+            await asyncio.sleep(0)
+
     async def ring(self, actor: TableActor, kind: c.TimerKind) -> None:
         """Let the time pass until that clock of the table is due."""
         (timer,) = [t for t in running_timers(actor.table) if t.kind is kind]
@@ -150,7 +166,7 @@ async def until(actor: TableActor, is_there: Callable[[TableState], bool]) -> No
     try:
         async with asyncio.timeout(10):
             while not is_there(actor.table):
-                await watcher.next(FOR_EVER_MS, VirtualClock())
+                await watcher.next()
     finally:
         actor.watchers.remove(watcher)
 

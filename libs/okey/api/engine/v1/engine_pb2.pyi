@@ -960,6 +960,9 @@ class PlayRequest(_message.Message):
     FORFEIT_FIELD_NUMBER: _builtins.int
     RETURN_TO_SEAT_FIELD_NUMBER: _builtins.int
     PLAY_ON_FIELD_NUMBER: _builtins.int
+    TIMEOUT_MS_FIELD_NUMBER: _builtins.int
+    timeout_ms: _builtins.int
+    """Milliseconds within which the command is to be answered, at most the engine's own limit, which 0 stands for."""
     @_builtins.property
     def attach(self) -> Global___Attach:
         """Opens the stream."""
@@ -998,10 +1001,11 @@ class PlayRequest(_message.Message):
         forfeit: Global___ForfeitRequest | None = ...,
         return_to_seat: Global___ReturnToSeatRequest | None = ...,
         play_on: Global___PlayOnRequest | None = ...,
+        timeout_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_nonce", b"add_nonce", "attach", b"attach", "forfeit", b"forfeit", "leave_seat", b"leave_seat", "message", b"message", "play_on", b"play_on", "return_to_seat", b"return_to_seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_nonce", b"add_nonce", "attach", b"attach", "forfeit", b"forfeit", "leave_seat", b"leave_seat", "message", b"message", "play_on", b"play_on", "return_to_seat", b"return_to_seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_nonce", b"add_nonce", "attach", b"attach", "forfeit", b"forfeit", "leave_seat", b"leave_seat", "message", b"message", "play_on", b"play_on", "return_to_seat", b"return_to_seat", "timeout_ms", b"timeout_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["attach", "act", "leave_seat", "add_nonce", "forfeit", "return_to_seat", "play_on"]  # noqa: Y015
     _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
@@ -1095,7 +1099,7 @@ class CommandResult(_message.Message):
     SEQ_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """Which command."""
+    """Which command; empty where the message could not be read so far."""
     seq: _builtins.int
     """The row that it became; 0 where it was refused."""
     @_builtins.property

@@ -212,7 +212,9 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Play(self, request_iterator, context):
-        """One stream a player and table: attach first, then commands up, results and updates down. Roles: player.
+        """One stream a player and table: attach first, then commands up, results and updates down. A command that is refused,
+        malformed or not committed in time (COMMAND_TIMED_OUT) is answered so, and the stream goes on. Roles: player.
+        Reasons: ATTACH_FIRST, OTHER_TABLE, and those of the commands.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -71,7 +71,10 @@ class TableServiceStub:
     NO_ROUND.
     """
     Play: _aio.StreamStreamMultiCallable[_engine_pb2.PlayRequest, _engine_pb2.PlayResponse]
-    """One stream a player and table: attach first, then commands up, results and updates down. Roles: player."""
+    """One stream a player and table: attach first, then commands up, results and updates down. A command that is refused,
+    malformed or not committed in time (COMMAND_TIMED_OUT) is answered so, and the stream goes on. Roles: player.
+    Reasons: ATTACH_FIRST, OTHER_TABLE, and those of the commands.
+    """
     WatchTable: _aio.UnaryStreamMultiCallable[_engine_pb2.WatchTableRequest, _engine_pb2.WatchTableResponse]
     """Follows a table: a snapshot, or the events after a cursor, then what happens. Sees what the caller may see at each
     moment. Roles: player, lobby, operator, integrator.
@@ -206,7 +209,10 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _abc.AsyncIterator[_engine_pb2.PlayRequest],
         context: _aio.ServicerContext[_abc.AsyncIterator[_engine_pb2.PlayRequest], _abc.AsyncIterator[_engine_pb2.PlayResponse]],
     ) -> _abc.AsyncIterator[_engine_pb2.PlayResponse]:
-        """One stream a player and table: attach first, then commands up, results and updates down. Roles: player."""
+        """One stream a player and table: attach first, then commands up, results and updates down. A command that is refused,
+        malformed or not committed in time (COMMAND_TIMED_OUT) is answered so, and the stream goes on. Roles: player.
+        Reasons: ATTACH_FIRST, OTHER_TABLE, and those of the commands.
+        """
 
     @_abc_1.abstractmethod
     def WatchTable(
