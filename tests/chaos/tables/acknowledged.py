@@ -1,0 +1,55 @@
+"""What was acknowledged is stored, once and as it was told; what was refused is not."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from okey.table import events as e
+from services.engine.record import Row
+from tests.chaos.tables.history import Asked, ClientHistory, Finding
+from tests.chaos.tables.replay import Replays
+
+DURABLE = "own moves durable"
+ONCE = "stored exactly once"
+HONEST = "refused is not stored"
+NOBODY = "nothing unasked"
+
+
+def check_acknowledged(clients: Iterable[ClientHistory], replays: Replays) -> Iterator[Finding]:
+    """Every command of every client against the rows of its table."""
+    stored: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for table_id, steps in replays.items():
+        for step in steps:
+            if step.row.request is not None:
+                request = step.row.request
+                stored[table_id, request.player, request.request_id].append(step.row)
+    asked_for = set()
+    players = set()
+    for client in clients:
+        players.add(client.player)
+        for asked in client.asked:
+            key = (client.table_id, client.player, asked.request_id)
+            asked_for.add(key)
+            for check, text in _wrong(asked, stored.get(key, [])):
+                about = f"{asked.kind} {asked.request_id}"
+                yield Finding(check, client.table_id, client.player, f"{about} {text}")
+    for key in sorted(stored.keys() - asked_for):
+        table_id, player, request_id = key
+        if player in players:
+            yield Finding(NOBODY, table_id, player, f"nobody sent request {request_id}")
+
+
+def _wrong(asked: Asked, rows: list[Row]) -> Iterator[tuple[str, str]]:
+    at = [row.seq for row in rows]
+    if len(rows) > 1:
+        yield ONCE, f"is stored in rows {at}"
+    if asked.refusal and not asked.seqs and rows:
+        yield HONEST, f"was refused ({asked.refusal}) and stands in row {at[0]}"
+    for seq in asked.seqs:
+        if not rows:
+            yield DURABLE, f"was acknowledged as row {seq} and is not stored"
+        elif seq not in (0, at[0]):
+            yield DURABLE, f"was acknowledged as row {seq} and is stored as row {at[0]}"
+    if asked.drawn and rows:
+        drawn = [int(event.tile) for event in rows[0].events if isinstance(event, e.TileDrawn)]
+        if drawn != [asked.drawn]:
+            yield DURABLE, f"was told to have drawn tile {asked.drawn}, the row says {drawn}"

@@ -1,0 +1,55 @@
+"""The whole of a run against every promise; pure, and apart from the load that made the history."""
+
+from collections.abc import Iterator
+
+from tests.chaos.tables.acknowledged import DURABLE, HONEST, NOBODY, ONCE, check_acknowledged
+from tests.chaos.tables.clocks import (
+    AWAKE,
+    NOT_EARLY,
+    NOT_LESS,
+    NOT_MORE,
+    STEADY,
+    check_awake,
+    check_clocks,
+    check_seen_clocks,
+)
+from tests.chaos.tables.hidden import HIDDEN, check_hidden
+from tests.chaos.tables.history import Finding, History
+from tests.chaos.tables.replay import Step, replay
+from tests.chaos.tables.results import BOOKED_ONCE, ONE_RESULT, check_results
+from tests.chaos.tables.shown import SHOWN, check_shown
+from tests.chaos.tables.streams import GAPLESS, check_streams
+
+STORED = "rows gapless"
+
+CHECKS = (
+    *(GAPLESS, SHOWN, HIDDEN),
+    *(STORED, DURABLE, ONCE, HONEST, NOBODY),
+    *(NOT_MORE, NOT_LESS, NOT_EARLY, AWAKE, STEADY),
+    *(ONE_RESULT, BOOKED_ONCE),
+)
+"""Every promise by name, in the order of the report."""
+
+
+def check(history: History) -> list[Finding]:
+    """Everything that must never be and was."""
+    return list(_findings(history))
+
+
+def _findings(history: History) -> Iterator[Finding]:
+    replays: dict[str, list[Step]] = {}
+    for table_id, rows in history.rows.items():
+        try:
+            replays[table_id] = replay(rows)
+        except ValueError as error:
+            yield Finding(STORED, table_id, "", str(error))
+    for client in history.clients:
+        yield from check_streams(client, replays)
+        yield from check_shown(client, replays)
+        yield from check_hidden(client, replays)
+        yield from check_seen_clocks(client)
+        yield from check_awake(client, replays, history.outages)
+    yield from check_acknowledged(history.clients, replays)
+    for table_id, steps in replays.items():
+        yield from check_clocks(table_id, steps, history.outages)
+    yield from check_results(replays, history.booked)
