@@ -75,10 +75,11 @@ protos: setup ## generate the Python stubs from protos/
 protos-check: setup ## fail if the committed stubs are not what protos/ gives
 	$(BIN)/python tools/protos.py check
 
-bench: setup ## measure the core and the wallet, each figure beside a reference
+bench: setup ## measure core, wallet and engine, each figure beside a reference
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.audit
 	$(BIN)/python -m tests.bench.wallet
+	$(BIN)/python -m tests.bench.engine $(BENCH_ENGINE)
 
 mutations: setup ## take each safeguard out of the ledger; a named test must go red
 	$(BIN)/python -m tests.mutations
