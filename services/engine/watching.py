@@ -8,15 +8,11 @@ from typing import Final
 
 from okey.api.engine.v1 import engine_pb2
 from okey.table.state import TableState
-from okey.table.view import SPECTATOR, view
+from okey.table.view import SPECTATOR
 from services.engine.metrics import WATCHERS, WATCHERS_CUT
 from services.engine.record import Row
-from services.engine.wire import (
-    named_view,
-    prompt_message,
-    update_message,
-    viewers_along,
-)
+from services.engine.updates import RowUpdates
+from services.engine.wire import update_message, viewers_along
 
 StreamEndReason = engine_pb2.StreamEndReason
 
@@ -86,7 +82,7 @@ class Watcher:
             self._wake.set()
 
     def end(self, reason: StreamEndReason.ValueType) -> None:
-        """Let the stream end after what it has not read yet; without a reason its caller ends it."""
+        """Let the stream end after what it has not read yet; its caller needs no reason."""
         if self._end is None:
             self._end = reason
             if reason:
@@ -181,6 +177,14 @@ class Watchers:
     ) -> None:
         """Give a committed row to everybody, made once for all who see the same."""
         self.keep(before, row)
+        if self._watchers:
+            self._give(before, after, row, RowUpdates(after, row, now_ms, names))
+        if after.is_done:
+            self.end_all(StreamEndReason.STREAM_END_REASON_TABLE_CLOSED)
+
+    def _give(
+        self, before: TableState | None, after: TableState, row: Row, updates: RowUpdates
+    ) -> None:
         made: dict[tuple[int, int, bool], Shown] = {}
         for watcher in list(self._watchers):
             was = before.seat_of(watcher.player) if before is not None else SPECTATOR
@@ -188,16 +192,9 @@ class Watchers:
             key = (was, now, watcher.with_view)
             shown = made.get(key)
             if shown is None:
-                viewers = list(viewers_along(row.events, watcher.player, was))
-                update = update_message(row, viewers, now_ms, names)
-                seen = view(after, now)
-                update.prompt.CopyFrom(prompt_message(seen))
-                if watcher.with_view:
-                    update.view.CopyFrom(named_view(seen, row.seq, now_ms, names))
-                shown = made[key] = Shown.of(update)
+                wire = updates.wire(watcher.player, was, now, with_view=watcher.with_view)
+                shown = made[key] = Shown(row.seq, wire)
             watcher.give(shown)
-        if after.is_done:
-            self.end_all(StreamEndReason.STREAM_END_REASON_TABLE_CLOSED)
 
 
 def _seat_in(owners: tuple[str, ...], player: str) -> int:
