@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -14,10 +15,11 @@ from okey.table.state import TableState, running_timers, seated_players
 from okey_runtime.logging import get_logger
 from services.engine.accepted import Accepted, AcceptedRequests, Holds
 from services.engine.appending import Append, SitsElsewhere, Verdict
-from services.engine.errors import SeatedElsewhere, TableBusy, TableReloading
+from services.engine.errors import SeatedElsewhere, StandsStill, TableBusy, TableReloading
 from services.engine.group_commit import TooManyWaiting
 from services.engine.metrics import COMMAND_SECONDS, COMMANDS
 from services.engine.record import Request, Row, encode_events
+from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
 from services.engine.watching import Watchers
 
@@ -66,6 +68,7 @@ class TableActor:
         commit: Committer,
         follow: "Callable[[TableActor, Change], None]",
         lose: "Callable[[TableActor], None]",
+        standstill: Standstill,
     ) -> None:
         self.table_id: Final = table_id
         self.state: TableState | None = None
@@ -79,7 +82,10 @@ class TableActor:
         self._commit = commit
         self._follow = follow
         self._lose = lose
-        self._queue: asyncio.Queue[_Envelope] = asyncio.Queue()
+        self._standstill = standstill
+        self._queue: deque[_Envelope] = deque()
+        self._wake = asyncio.Event()
+        self._takeover: _Envelope | None = None
         self._is_lost = False
 
     @property
@@ -122,7 +128,8 @@ class TableActor:
         Raises:
             OkeyError: too much waits already, or nothing can be committed now.
         """
-        if self._queue.qsize() >= _MOST_WAITING:
+        self._standstill.refuse()
+        if len(self._queue) >= _MOST_WAITING:
             raise TableBusy(f"{_MOST_WAITING} commands wait at table {self.table_id}; slow down")
         return self.post(command, request, names)
 
@@ -133,33 +140,75 @@ class TableActor:
         names: tuple[tuple[str, str], ...] = (),
     ) -> asyncio.Future[Accepted]:
         """Queue a command of the engine's own, whatever waits already; its time is now."""
+        envelope = self._envelope(command, request, names)
+        self._queue.append(envelope)
+        self._wake.set()
+        return envelope.answer
+
+    def go_on(self, engine: str, since_ms: int) -> asyncio.Future[Accepted]:
+        """Take the table over before anything that waits is decided: no clock ran since then."""
+        if self._takeover is None:
+            self._takeover = self._envelope(c.TakeOver(engine, since_ms), None, ())
+            self._put_back(self._takeover)
+        self._takeover.arrived_ms = self._clock.now_ms()
+        return self._takeover.answer
+
+    @property
+    def stopped_ms(self) -> int | None:
+        """Since when no clock has run, where that is still to be made good."""
+        command = self._takeover.command if self._takeover is not None else None
+        return command.last_renewal_ms if isinstance(command, c.TakeOver) else None
+
+    def _envelope(
+        self, command: c.Command, request: Request | None, names: tuple[tuple[str, str], ...]
+    ) -> _Envelope:
         answer: asyncio.Future[Accepted] = asyncio.get_running_loop().create_future()
+        envelope = _Envelope(command, self._clock.now_ms(), request, names, answer)
         if self._is_lost:
-            answer.set_exception(self._reloading())
-        else:
-            arrived_ms = self._clock.now_ms()
-            self._queue.put_nowait(_Envelope(command, arrived_ms, request, names, answer))
-        return answer
+            self._answer(envelope, self._reloading())
+        return envelope
 
     async def run(self) -> None:
         """Decide commands until the table is lost or the task is cancelled."""
         envelope: _Envelope | None = None
         try:
             while not self._is_lost:
-                envelope = await self._queue.get()
+                envelope = await self._next()
                 if envelope.answer.done():
                     continue  # the caller has gone and nothing was begun
                 [outcome] = await asyncio.gather(self._handle(envelope), return_exceptions=True)
-                self._answer(envelope, outcome)
+                if isinstance(outcome, StandsStill):
+                    self._put_back(envelope)
+                else:
+                    self._answer(envelope, outcome)
                 envelope = None
         finally:
             self._is_lost = True
             if envelope is not None:
                 self._answer(envelope, self._reloading())
-            while not self._queue.empty():
-                self._answer(self._queue.get_nowait(), self._reloading())
+            while self._queue:
+                self._answer(self._queue.popleft(), self._reloading())
+
+    def _put_back(self, envelope: _Envelope) -> None:
+        """Decide what was not tried again, after the take-over that ends a standstill."""
+        if envelope is self._takeover:
+            self._queue.appendleft(envelope)
+        else:
+            self._queue.append(envelope)
+        self._wake.set()
+
+    async def _next(self) -> _Envelope:
+        """The next command, once something can be decided."""
+        while not self._queue or self._standstill.is_on:
+            await self._standstill.over()
+            self._wake.clear()
+            if not self._queue:
+                await self._wake.wait()
+        return self._queue.popleft()
 
     def _answer(self, envelope: _Envelope, outcome: Accepted | BaseException) -> None:
+        if envelope is self._takeover and isinstance(outcome, Accepted):
+            self._takeover = None
         kind = type(envelope.command).__name__
         if isinstance(outcome, Accepted):
             COMMANDS.labels(kind, "OK").inc()
@@ -222,8 +271,8 @@ class TableActor:
             return
         if isinstance(verdict, SitsElsewhere):
             raise SeatedElsewhere(verdict.player, verdict.table_id)
-        if isinstance(verdict, TooManyWaiting) and row.request is not None:
-            raise verdict  # it was not tried, and whoever asked can ask again
+        if isinstance(verdict, TooManyWaiting | StandsStill):
+            raise verdict  # it was not tried
         self._is_lost = True
         self._lose(self)
         if isinstance(verdict, BaseException):

@@ -9,7 +9,6 @@ import grpc
 
 from okey.api.engine.v1 import engine_pb2_grpc
 from okey.api.events.v1 import events_pb2_grpc
-from okey.errors import Exhausted, Unavailable
 from okey_runtime.access import AccessTable
 from okey_runtime.channel import open_channel
 from okey_runtime.database import Database
@@ -23,14 +22,15 @@ from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal
 from services.engine.operator_servicer import EventServicer, OperatorServicer
 from services.engine.rating_sink import RatingSink
+from services.engine.renewal import Renewal
 from services.engine.servicer import TableServicer
 from services.engine.settings import EngineSettings
+from services.engine.standstill import Standstill, WatchedStore
 from services.engine.steady_clock import SteadyClock
 from services.engine.tables import Tables
 from services.engine.wallet_sink import WalletSink
 
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
-RENEW_EVERY_MS: Final = 2_000
 
 _log = get_logger(__name__)
 
@@ -83,7 +83,8 @@ class EngineApp:
         self._database = Database(settings.database_url)
         journal, clock = Journal(self._database), SteadyClock(host.clock)
         token = ServiceToken(settings.service_token_file)
-        commit = GroupCommit(journal, clock)
+        standstill = Standstill(clock, settings.stall_ms)
+        commit = GroupCommit(WatchedStore(journal, standstill), clock)
         tables = self._tables = Tables(
             journal,
             commit,
@@ -99,12 +100,15 @@ class EngineApp:
                 settings.bot_timeout_ms,
             ),
             settings.engine_name,
+            standstill,
         )
         host.spawn(commit.run(), "group-commit")
         host.spawn(tables.timers.run(), "timers")
         count = await tables.recover()
         _log.info("tables_recovered", count=count)
-        host.spawn(_renew(journal, clock, settings.engine_name, host.address), "renewal")
+        host.spawn(standstill.run(), "standstill")
+        renewal = Renewal(journal, clock, standstill, tables, settings.engine_name, host.address)
+        host.spawn(renewal.run(), "renewal")
         engine_pb2_grpc.add_TableServiceServicer_to_server(
             TableServicer(tables, journal, clock, settings, host.address), host.grpc
         )
@@ -139,13 +143,3 @@ class EngineApp:
         channel = open_channel(address, token=token)
         self._channels.append(channel)
         return channel
-
-
-async def _renew(journal: Journal, clock: SteadyClock, engine: str, address: str) -> None:
-    """Say every two seconds that this engine lives, so that a restart knows since when not."""
-    while True:
-        try:
-            await journal.renew(engine, address, clock.now_ms())
-        except (Unavailable, Exhausted) as error:
-            _log.warning("renewal_failed", error=str(error))
-        await clock.sleep_until_ms(clock.monotonic_ms() + RENEW_EVERY_MS)

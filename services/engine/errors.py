@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import grpc
 
 from okey.errors import Exhausted, Forbidden, NotFound, Refused, Unavailable
+from okey_runtime.database import DatabaseAway
 from okey_runtime.errors import RpcFailure
 
 
@@ -72,6 +73,15 @@ class TableQuarantined(Unavailable):
     """The table's journal cannot be replayed; operators are told."""
 
     reason = "TABLE_QUARANTINED"
+
+
+class StandsStill(DatabaseAway):
+    """Nothing can be decided now, and no clock runs; nothing was tried."""
+
+    @property
+    def retry_after_ms(self) -> int:
+        """When another try makes sense."""
+        return 1_000
 
 
 class EngineStopping(Unavailable):

@@ -38,16 +38,22 @@ class GroupCommit:
         self._waiting: list[tuple[Append, asyncio.Future[Verdict]]] = []
         self._wake = asyncio.Event()
 
+    @property
+    def waiting(self) -> int:
+        """How many rows wait for their turn."""
+        return len(self._waiting)
+
     async def append(self, row: Append) -> Verdict:
         """Commit one row; returns when it is durable, or with the reason why it did not go in.
 
-        A table has at most one row waiting at a time.
+        A table has at most one row waiting at a time, so the engine's own rows are bounded by the
+        tables.
 
         Raises:
             DatabaseAway: it is unknown whether the row went in.
-            TooManyWaiting: the row was not tried.
+            TooManyWaiting: a request's row was not tried.
         """
-        if len(self._waiting) >= _MOST_WAITING:
+        if row.request is not None and len(self._waiting) >= _MOST_WAITING:
             raise TooManyWaiting(f"{_MOST_WAITING} rows wait for the database; try again later")
         answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         self._waiting.append((row, answer))

@@ -83,3 +83,11 @@ TABLE_TAKEOVERS: Final = Counter(
     "okey_engine_table_takeovers_total",
     "Tables that an engine took over: from another, from itself before a restart, or after a loss.",
 )
+STANDSTILLS: Final = Counter(
+    "okey_engine_standstills_total",
+    "Times in which nothing could be decided, by why it was noticed.",
+    ("reason",),
+)
+STANDSTILL_SECONDS: Final = Counter(
+    "okey_engine_standstill_seconds_total", "How long nothing could be decided, in all."
+)

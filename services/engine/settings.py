@@ -30,6 +30,8 @@ class EngineSettings(ServiceSettings):
     command_timeout_ms: int = Field(default=5_000, ge=100, le=30_000)
     """How long a player's command may take to be committed before it is answered that nobody knows.
     """
+    stall_ms: int = Field(default=2_000, ge=500, le=60_000)
+    """How long database or process may give no sign of life before every clock stands still."""
 
     clock_factor: int = Field(default=1, ge=1, le=10_000)
     """Tests only: every clock of every table runs this many times faster."""

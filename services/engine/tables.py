@@ -26,6 +26,7 @@ from services.engine.journal import Journal
 from services.engine.metrics import QUARANTINED
 from services.engine.record import Request
 from services.engine.relay import Relay, Sink
+from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
 from services.engine.timers import Timers
 from services.engine.watching import StreamEndReason
@@ -50,8 +51,11 @@ class Tables:
         sinks: Sequence[Sink],
         ai: AiSeats,
         engine: str,
+        standstill: Standstill,
     ) -> None:
-        self.timers: Final = Timers(clock, self._ring)
+        self.timers: Final = Timers(clock, self._ring, standstill.notice)
+        self._standstill = standstill
+        standstill.on_begin = self.timers.clear
         self.is_maintenance = False
         self._journal = journal
         self._commit = commit
@@ -124,6 +128,23 @@ class Tables:
             for _, actor in sorted(self._actors.items())
             if actor.state is not None and not actor.state.is_done
         ]
+
+    def go_on(self) -> list[asyncio.Future[Accepted]]:
+        """End a standstill: each table is taken over with what its clocks had left then."""
+        since_ms = self._standstill.since_ms
+        assert since_ms is not None, "it stands still"
+        takeovers = [
+            actor.go_on(self._engine, since_ms)
+            for actor in self.live()
+            if not actor.is_lost and running_timers(actor.table)
+        ]
+        self._standstill.end()
+        return takeovers
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether every table that was lost is loaded again."""
+        return not self._reloading
 
     @property
     def quarantined(self) -> frozenset[str]:
@@ -232,7 +253,7 @@ class Tables:
             self._retire_if_told(actor)
         else:
             alive_ms = max(last_renewal_ms, changes[-1].row.at_ms)
-            await actor.post(c.TakeOver(self._engine, alive_ms))
+            await actor.go_on(self._engine, alive_ms)
         return actor
 
     async def _replay(self, actor: TableActor) -> list[Change]:
@@ -258,7 +279,9 @@ class Tables:
         return TableQuarantined(f"table {table_id} stands still; operators are told")
 
     def _new_actor(self, table_id: str) -> TableActor:
-        return TableActor(table_id, self._clock, self._commit, self._follow, self._lost)
+        return TableActor(
+            table_id, self._clock, self._commit, self._follow, self._lost, self._standstill
+        )
 
     def _run(self, actor: TableActor) -> None:
         self._actors[actor.table_id] = actor
@@ -286,8 +309,11 @@ class Tables:
         """The journal went another way than the actor: forget what it thinks, load anew."""
         table_id = actor.table_id
         if not self._is_stopping and table_id not in self._reloading:
-            # From here on the table's clocks stand still.
-            self._reloading[table_id] = self._clock.now_ms()
+            # From here on the table's clocks stand still, if they have not before.
+            known_ms = (actor.stopped_ms, self._standstill.since_ms)
+            self._reloading[table_id] = min(
+                (ms for ms in known_ms if ms is not None), default=self._clock.now_ms()
+            )
             self._spawn(self._reload(table_id))
 
     async def _reload(self, table_id: str) -> None:

@@ -27,6 +27,7 @@ from services.engine.ai import AiSeats
 from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal
 from services.engine.record import Request, Row, encode_events
+from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
 from services.engine.tables import Tables
 from services.engine.wallet_sink import WalletSink
@@ -49,7 +50,8 @@ class Engine:
         steady = SteadyClock(clock)
         commit = GroupCommit(self.journal, steady)
         ai = AiSeats(BotDouble(), steady, pace_ms=0, timeout_ms=1_000)
-        self.tables = Tables(self.journal, commit, steady, [wallet], ai, "engine")
+        still = Standstill(steady, stall_ms=2_000)
+        self.tables = Tables(self.journal, commit, steady, [wallet], ai, "engine", still)
         work = (commit.run(), self.tables.timers.run())
         self._tasks = [asyncio.create_task(each) for each in work]
 

@@ -1,10 +1,11 @@
 """An engine without its gRPC door: tables on a real journal, a virtual clock, scripted services."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.table import commands as c
@@ -22,6 +23,8 @@ from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal
 from services.engine.rating_sink import RatingSink
 from services.engine.record import Request
+from services.engine.renewal import Renewal
+from services.engine.standstill import BEAT_MS, Standstill, WatchedStore
 from services.engine.steady_clock import SteadyClock
 from services.engine.tables import Tables
 from services.engine.wallet_sink import WalletSink
@@ -33,11 +36,17 @@ TABLE_ID = "t" * 26
 
 
 class LosableJournal(Journal):
-    """The journal; ``losses`` says of the next commits whether they are lost before or after."""
+    """The journal; ``losses`` says of the next commits whether they are lost before or after.
 
-    def __init__(self, database: Database) -> None:
+    Renewals are kept in memory: virtual time passes faster than a disk writes.
+    """
+
+    def __init__(self, database: Database, renewals: dict[str, int]) -> None:
         super().__init__(database)
+        self._renewals = renewals
         self.losses: list[str] = []
+        self.is_away = False
+        self.appends = 0
         self._free = asyncio.Event()
         self._free.set()
 
@@ -49,8 +58,21 @@ class LosableJournal(Journal):
         """Answer commits again."""
         self._free.set()
 
+    async def renew(self, engine: str, address: str, now_ms: int) -> None:
+        self._refuse_if_away()
+        self._renewals[engine] = now_ms
+
+    async def last_renewal_ms(self) -> int:
+        return max(self._renewals.values(), default=0)
+
+    def _refuse_if_away(self) -> None:
+        if self.is_away:
+            raise DatabaseAway("away, as the test says")
+
     async def append(self, batch: Sequence[Append]) -> list[Verdict]:
+        self.appends += 1
         await self._free.wait()
+        self._refuse_if_away()
         loss = self.losses.pop(0) if self.losses else ""
         verdicts = [] if loss == "before" else await super().append(batch)
         if loss:
@@ -63,10 +85,12 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.clock = VirtualClock()
+        self.stall_ms = 2_000
         self.wallet = wallet_double()
         self.rating = rating_double()
         self.bots = BotDouble()
         self.url = f"sqlite:///{folder / 'engine.db'}"
+        self._renewals: dict[str, int] = {}
         self._numbers = count(1)
         self._doubles = AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
@@ -79,9 +103,10 @@ class World:
 
     async def boot(self) -> None:
         self.database = Database(self.url)
-        self.journal = LosableJournal(self.database)
+        self.journal = LosableJournal(self.database, self._renewals)
         self.steady = SteadyClock(self.clock)
-        commit = GroupCommit(self.journal, self.steady)
+        self.standstill = Standstill(self.steady, self.stall_ms)
+        commit = GroupCommit(WatchedStore(self.journal, self.standstill), self.steady)
         self.tables = Tables(
             self.journal,
             commit,
@@ -89,16 +114,34 @@ class World:
             [WalletSink(self._wallet_channel), RatingSink(self._rating_channel)],
             AiSeats(self.bots, self.steady, pace_ms=0, timeout_ms=1_000),
             "engine",
+            self.standstill,
         )
-        work = (commit.run(), self.tables.timers.run())
-        self._tasks = [asyncio.create_task(each) for each in work]
+        self.renewal = Renewal(
+            self.journal, self.steady, self.standstill, self.tables, "engine", "here"
+        )
+        self._spawn(commit.run(), self.tables.timers.run())
         await self.tables.recover()
+        self._spawn(self.renewal.run())
+
+    def watch_the_process(self) -> None:
+        """Notice time in which nothing ran; from now on ``pass_ms`` lets it pass."""
+        self._spawn(self.standstill.run())
+
+    async def pass_ms(self, ms: int) -> None:
+        """Let time pass while everything runs."""
+        for left_ms in range(ms, 0, -BEAT_MS):
+            self.clock.advance_ms(min(left_ms, BEAT_MS))
+            await self.settled()
+
+    def _spawn(self, *work: Coroutine[Any, Any, None]) -> None:
+        self._tasks += [asyncio.create_task(each) for each in work]
 
     async def crash(self) -> None:
         await self.tables.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
         await self.database.close()
 
     async def stop(self) -> None:
@@ -116,10 +159,14 @@ class World:
         actor, _ = await self.tables.open(command, self.request(player), names)
         return actor
 
-    async def dealt(self, config: TableConfig | None = None) -> TableActor:
+    async def dealt(
+        self, config: TableConfig | None = None, players: tuple[str, str] = ("anna", "bert")
+    ) -> TableActor:
         """A table of two people where the first turn runs."""
-        actor = await self.open(config)
-        await actor.submit(c.TakeSeat("bert"), self.request("bert"), (("bert", "Bert"),))
+        first, second = players
+        actor = await self.open(config, first)
+        names = ((second, second.title()),)
+        await actor.submit(c.TakeSeat(second), self.request(second), names)
         await until(actor, lambda state: state.phase is Phase.COUNTDOWN)
         await self.pass_countdown(actor)
         return actor
