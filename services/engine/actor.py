@@ -14,10 +14,12 @@ from okey.table.decide import step
 from okey.table.state import TableState, running_timers, seated_players
 from okey_runtime.logging import get_logger
 from services.engine.accepted import Accepted, AcceptedRequests, Holds
-from services.engine.appending import Append, SitsElsewhere, Verdict
+from services.engine.appending import Append, SitsElsewhere, Taken, Verdict
+from services.engine.caught import Caught
+from services.engine.counting import ERROR, OK, count_command
 from services.engine.errors import SeatedElsewhere, StandsStill, TableBusy, TableReloading
 from services.engine.group_commit import TooManyWaiting
-from services.engine.metrics import COMMAND_SECONDS, COMMANDS
+from services.engine.metrics import COMMAND_SECONDS
 from services.engine.record import Request, Row, encode_events
 from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
@@ -165,7 +167,7 @@ class TableActor:
         answer: asyncio.Future[Accepted] = asyncio.get_running_loop().create_future()
         envelope = _Envelope(command, self._clock.now_ms(), request, names, answer)
         if self._is_lost:
-            self._answer(envelope, self._reloading())
+            self._refuse(envelope, self._reloading())
         return envelope
 
     async def run(self) -> None:
@@ -176,18 +178,19 @@ class TableActor:
                 envelope = await self._next()
                 if envelope.answer.done():
                     continue  # the caller has gone and nothing was begun
-                [outcome] = await asyncio.gather(self._handle(envelope), return_exceptions=True)
-                if isinstance(outcome, StandsStill):
+                with Caught() as caught:
+                    self._answer(envelope, await self._handle(envelope))
+                if isinstance(caught.error, StandsStill):
                     self._put_back(envelope)
-                else:
-                    self._answer(envelope, outcome)
+                elif caught.error is not None:
+                    self._refuse(envelope, caught.error)
                 envelope = None
         finally:
             self._is_lost = True
             if envelope is not None:
-                self._answer(envelope, self._reloading())
+                self._refuse(envelope, self._reloading())
             while self._queue:
-                self._answer(self._queue.popleft(), self._reloading())
+                self._refuse(self._queue.popleft(), self._reloading())
 
     def _put_back(self, envelope: _Envelope) -> None:
         """Decide what was not tried again, after the take-over that ends a standstill."""
@@ -206,22 +209,21 @@ class TableActor:
                 await self._wake.wait()
         return self._queue.popleft()
 
-    def _answer(self, envelope: _Envelope, outcome: Accepted | BaseException) -> None:
-        if envelope is self._takeover and isinstance(outcome, Accepted):
+    def _answer(self, envelope: _Envelope, accepted: Accepted) -> None:
+        if envelope is self._takeover:
             self._takeover = None
-        kind = type(envelope.command).__name__
-        if isinstance(outcome, Accepted):
-            COMMANDS.labels(kind, "OK").inc()
-            COMMAND_SECONDS.observe((self._clock.now_ms() - envelope.arrived_ms) / 1000)
-            if not envelope.answer.done():
-                envelope.answer.set_result(outcome)
-            return
-        is_named = isinstance(outcome, OkeyError)
-        COMMANDS.labels(kind, outcome.reason if isinstance(outcome, OkeyError) else "ERROR").inc()
-        if not is_named:
-            _log.error("command_failed", table_id=self.table_id, kind=kind, exc_info=outcome)
+        count_command(type(envelope.command).__name__, OK)
+        COMMAND_SECONDS.observe((self._clock.now_ms() - envelope.arrived_ms) / 1000)
         if not envelope.answer.done():
-            envelope.answer.set_exception(outcome)
+            envelope.answer.set_result(accepted)
+
+    def _refuse(self, envelope: _Envelope, error: Exception) -> None:
+        kind = type(envelope.command).__name__
+        count_command(kind, error.reason if isinstance(error, OkeyError) else ERROR)
+        if not isinstance(error, OkeyError):
+            _log.error("command_failed", table_id=self.table_id, kind=kind, exc_info=error)
+        if not envelope.answer.done():
+            envelope.answer.set_exception(error)
             # The engine's own commands may be refused with nobody waiting for the answer.
             envelope.answer.exception()
 
@@ -266,18 +268,18 @@ class TableActor:
             is_last=after.is_done,
             deadline_ms=min((timer.deadline_ms for timer in running_timers(after)), default=0),
         )
-        [verdict] = await asyncio.gather(self._commit.append(append), return_exceptions=True)
+        verdict: Verdict = Taken.SEQ
+        with Caught() as caught:
+            verdict = await self._commit.append(append)
         if verdict is None:
             return
         if isinstance(verdict, SitsElsewhere):
             raise SeatedElsewhere(verdict.player, verdict.table_id)
-        if isinstance(verdict, TooManyWaiting | StandsStill):
-            raise verdict  # it was not tried
+        if isinstance(caught.error, TooManyWaiting | StandsStill):
+            raise caught.error  # it was not tried
         self._is_lost = True
         self._lose(self)
-        if isinstance(verdict, BaseException):
-            raise verdict
-        raise self._reloading()
+        raise caught.error or self._reloading()
 
     def _take(self, change: Change) -> None:
         self.state = change.after

@@ -9,6 +9,7 @@ from typing import Final, Protocol
 from okey.errors import Exhausted
 from okey_runtime.clock import Clock
 from services.engine.appending import Append, Verdict
+from services.engine.caught import Caught
 from services.engine.metrics import COMMIT_ROWS, COMMIT_SECONDS
 
 _MOST_ROWS: Final = 256
@@ -71,15 +72,15 @@ class GroupCommit:
 
     async def _commit(self, batch: list[tuple[Append, asyncio.Future[Verdict]]]) -> None:
         started_ms = self._clock.monotonic_ms()
-        [verdicts] = await asyncio.gather(
-            self._store.append([row for row, _ in batch]), return_exceptions=True
-        )
+        verdicts: list[Verdict] = []
+        with Caught() as caught:
+            verdicts = await self._store.append([row for row, _ in batch])
         COMMIT_SECONDS.observe((self._clock.monotonic_ms() - started_ms) / 1000)
         COMMIT_ROWS.observe(len(batch))
         for index, (_, answer) in enumerate(batch):
             if answer.done():
                 continue  # whoever asked has gone
-            if isinstance(verdicts, BaseException):
-                answer.set_exception(verdicts)
+            if caught.error is not None:
+                answer.set_exception(caught.error)
             else:
                 answer.set_result(verdicts[index])
