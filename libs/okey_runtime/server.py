@@ -23,6 +23,7 @@ from okey_runtime.auth import JwksFile, TokenVerifier
 from okey_runtime.clock import Clock, SystemClock
 from okey_runtime.config import ServiceSettings
 from okey_runtime.files import write_atomically
+from okey_runtime.garbage import look_seldom, spare_what_lives
 from okey_runtime.interceptors import CallInterceptor
 from okey_runtime.logging import configure_logging, get_logger
 from okey_runtime.metrics import MetricsServer, watch_loop_lag
@@ -245,6 +246,7 @@ def serve(app: App) -> None:
     service = type(app).__module__.removesuffix(".app")
     configure_logging(service, settings.log_level, settings.log_format)
     failpoints.arm_process(settings)
+    look_seldom()
     uvloop.run(_serve(app))
 
 
@@ -272,6 +274,7 @@ async def _serve(app: App) -> None:
 
 async def _until_end(server: ServiceServer) -> None:
     async with server:
+        spare_what_lives()
         await server.wait()
 
 
