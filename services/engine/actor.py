@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -13,7 +13,7 @@ from okey.table import commands as c
 from okey.table.decide import step
 from okey.table.state import TableState, running_timers, seated_players
 from okey_runtime.logging import get_logger
-from services.engine.accepted import Accepted, AcceptedRequests, Holds
+from services.engine.accepted import Accepted, AcceptedRequests, AcceptedRow, Holds
 from services.engine.appending import Append, SitsElsewhere, Taken, Verdict
 from services.engine.caught import Caught
 from services.engine.counting import ERROR, OK, count_command
@@ -21,6 +21,7 @@ from services.engine.errors import SeatedElsewhere, StandsStill, TableBusy, Tabl
 from services.engine.group_commit import TooManyWaiting
 from services.engine.metrics import COMMAND_SECONDS
 from services.engine.record import Request, Row, encode_events
+from services.engine.snapshots import Snapshot
 from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
 from services.engine.watching import Watchers
@@ -100,6 +101,25 @@ class TableActor:
     def is_lost(self) -> bool:
         """Whether it decides nothing any more, so that the table must be loaded anew."""
         return self._is_lost
+
+    def resume(self, snapshot: Snapshot, requests: Sequence[AcceptedRow]) -> None:
+        """Go on after a snapshot's row; ``requests`` are those that it remembers."""
+        self.state, self.seq = snapshot.state, snapshot.seq
+        self.created_ms = snapshot.created_ms
+        self._requests.resume(requests, snapshot.requests_after, snapshot.last_end)
+        self.holds.resume(snapshot.verdicts)
+
+    def snapshot(self, at_ms: int) -> Snapshot:
+        """The table after its newest row, which was written at that moment."""
+        return Snapshot(
+            seq=self.seq,
+            at_ms=at_ms,
+            created_ms=self.created_ms,
+            state=self.table,
+            requests_after=self._requests.after,
+            last_end=self._requests.last_end,
+            verdicts=dict(self.holds.verdicts),
+        )
 
     def restore(self, change: Change) -> None:
         """Take a row that was committed before; for recovery, before ``run``."""
@@ -237,7 +257,8 @@ class TableActor:
         events, after = step(before, envelope.command, context)
         if not events:
             return Accepted(self.seq, ())
-        row = Row(self.seq + 1, envelope.arrived_ms, events, envelope.request)
+        payload = encode_events(events)
+        row = Row(self.seq + 1, envelope.arrived_ms, events, envelope.request, payload)
         await self._append(before, after, row, envelope.names)
         self.names.update(envelope.names)
         change = Change(before, after, row)
@@ -260,7 +281,7 @@ class TableActor:
             table_id=self.table_id,
             seq=row.seq,
             at_ms=row.at_ms,
-            payload=encode_events(row.events),
+            payload=row.payload,
             request=row.request,
             joined=tuple(sorted(now - was)),
             left=tuple(sorted(was - now)),

@@ -18,15 +18,20 @@ from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
 from services.engine import operator_servicer, servicer
 from services.engine.ai import AiSeats, BotWorkers
+from services.engine.archive import Archive
+from services.engine.archiving import Archiving
 from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal
 from services.engine.operator_servicer import EventServicer, OperatorServicer
+from services.engine.operators import Operators
 from services.engine.rating_sink import RatingSink
 from services.engine.renewal import Renewal
 from services.engine.servicer import TableServicer
 from services.engine.settings import EngineSettings
+from services.engine.snapshots import Snapshots
 from services.engine.standstill import Standstill, WatchedStore
 from services.engine.steady_clock import SteadyClock
+from services.engine.stores import Stores
 from services.engine.tables import Tables
 from services.engine.wallet_sink import WalletSink
 
@@ -86,7 +91,12 @@ class EngineApp:
         standstill = Standstill(clock, settings.stall_ms)
         commit = GroupCommit(WatchedStore(journal, standstill), clock)
         tables = self._tables = Tables(
-            journal,
+            Stores(
+                journal,
+                Snapshots(self._database),
+                Operators(self._database),
+                settings.snapshot_every_rows,
+            ),
             commit,
             clock,
             [
@@ -105,10 +115,12 @@ class EngineApp:
         host.spawn(commit.run(), "group-commit")
         host.spawn(tables.timers.run(), "timers")
         count = await tables.recover()
-        _log.info("tables_recovered", count=count)
+        _log.info("tables_found", count=count)
         host.spawn(standstill.run(), "standstill")
         renewal = Renewal(journal, clock, standstill, tables, settings.engine_name, host.address)
         host.spawn(renewal.run(), "renewal")
+        archiving = Archiving(Archive(self._database), clock, settings.archive_after_ms)
+        host.spawn(archiving.run(), "archiving")
         engine_pb2_grpc.add_TableServiceServicer_to_server(
             TableServicer(tables, journal, clock, settings, host.address), host.grpc
         )

@@ -91,3 +91,8 @@ STANDSTILLS: Final = Counter(
 STANDSTILL_SECONDS: Final = Counter(
     "okey_engine_standstill_seconds_total", "How long nothing could be decided, in all."
 )
+SNAPSHOTS: Final = Counter("okey_engine_snapshots_total", "Snapshots of tables that were kept.")
+ARCHIVED: Final = Counter("okey_engine_archived_tables_total", "Tables moved to the archive.")
+UNLOADED: Final = Gauge(
+    "okey_engine_unloaded_tables", "Tables that are still to be loaded since the engine started."
+)

@@ -84,7 +84,7 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         live = {actor.table_id: actor for actor in self._tables.live()}
         for table_id in self._summaries.keys() - live.keys():
             del self._summaries[table_id]
-        ids = sorted(live.keys() | self._tables.quarantined)
+        ids = sorted(live.keys() | self._tables.quarantined.keys())
         wanted = [table_id for table_id in ids if table_id > request.page_token]
         page = wanted[:size]
         return engine_pb2.ListTablesResponse(
@@ -144,7 +144,7 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         self, request: engine_pb2.SetMaintenanceRequest, context: Context
     ) -> engine_pb2.SetMaintenanceResponse:
         """Refuse new tables and matches, or allow them again."""
-        self._tables.is_maintenance = request.is_on
+        await self._tables.set_maintenance(request.is_on, current_identity().subject)
         running = [a for a in self._tables.live() if a.table.phase in _MATCH_PHASES]
         return engine_pb2.SetMaintenanceResponse(running_matches=len(running))
 

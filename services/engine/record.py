@@ -1,7 +1,7 @@
 """What one journal row holds: the events of one command, as protobuf."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, cast, get_args
 
 from okey.api.journal.v1 import journal_pb2
@@ -22,12 +22,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a table's journal; ``at_ms`` is when its command arrived."""
+    """One row of a table's journal; ``at_ms`` is when its command arrived, ``payload`` its events
+    as they are stored.
+    """
 
     seq: int
     at_ms: int
     events: tuple[Event, ...]
     request: Request | None = None
+    payload: bytes = field(default=b"", compare=False, repr=False)
 
 
 def encode_events(events: Sequence[Event]) -> bytes:

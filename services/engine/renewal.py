@@ -42,7 +42,12 @@ class Renewal:
         self._alive_ms = 0
 
     async def run(self) -> None:
-        """Renew, for as long as the engine lives."""
+        """Renew, for as long as the engine lives.
+
+        Until every table is loaded that was there at the start, the moment is that of the engine
+        before: a table that is not loaded may still need it.
+        """
+        self._alive_ms = self._tables.inherited_ms
         while True:
             await self.renew()
             if self._standstill.is_on:

@@ -25,6 +25,11 @@ class EngineSettings(ServiceSettings):
     """How long an AI seems to think before each action."""
     bot_timeout_ms: int = Field(default=2_000, ge=1, le=10_000)
     """How long the engine waits for a bot worker before it plays the neutral move (U10)."""
+    snapshot_every_rows: int = Field(default=500, ge=0)
+    """After how many rows of a table a snapshot is kept, so that it loads quickly; 0 for never."""
+    archive_after_ms: int = Field(default=7 * 24 * 3_600_000, ge=0)
+    """How long the rows of a closed table stay in the journal before they move to the archive; 0
+    for ever."""
     hold_wait_ms: int = Field(default=3_000, ge=0, le=30_000)
     """How long TakeSeat, OpenTable and PlayOn wait for the wallet's verdict on the stake."""
     command_timeout_ms: int = Field(default=5_000, ge=100, le=30_000)

@@ -2,14 +2,13 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 from okey.errors import Exhausted, OkeyError, Unavailable
 from okey.table import commands as c
-from okey.table.commands import Timer
-from okey.table.evolve import evolve
-from okey.table.state import TableState, running_timers
+from okey.table.commands import Timer, TimerKind
+from okey.table.state import running_timers
 from okey_runtime.logging import get_logger
 from services.engine.accepted import Accepted
 from services.engine.actor import Change, Committer, TableActor
@@ -22,18 +21,22 @@ from services.engine.errors import (
     TableQuarantined,
     TableReloading,
 )
-from services.engine.journal import Journal
-from services.engine.metrics import QUARANTINED
+from services.engine.journal import Unretired
+from services.engine.loading import Loader
+from services.engine.operators import Stopped
+from services.engine.quarantine import Quarantine
 from services.engine.record import Request
-from services.engine.relay import Relay, Sink
+from services.engine.recovery import Recovery
+from services.engine.relay import Relays, Sink
+from services.engine.snapshots import Snapshotter
 from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
+from services.engine.stores import Stores
 from services.engine.timers import Timers
 from services.engine.watching import StreamEndReason
 
 _KEPT_CLOSED: Final = 128
-_PAGE: Final = 200
-_LOADED_AT_ONCE: Final = 16
+_PAGE: Final = 1_000
 _FIRST_WAIT_S: Final = 0.05
 _LAST_WAIT_S: Final = 2.0
 
@@ -41,11 +44,11 @@ _log = get_logger(__name__)
 
 
 class Tables:
-    """Every table that is not retired has an actor here, unless it is quarantined or reloading."""
+    """Every table that is not retired has an actor here, unless it stands still or is loading."""
 
     def __init__(
         self,
-        journal: Journal,
+        stores: Stores,
         commit: Committer,
         clock: SteadyClock,
         sinks: Sequence[Sink],
@@ -57,10 +60,17 @@ class Tables:
         self._standstill = standstill
         standstill.on_begin = self.timers.clear
         self.is_maintenance = False
-        self._journal = journal
+        self._journal = stores.journal
+        self._operators = stores.operators
+        self._loader = Loader(stores.journal, stores.snapshots)
         self._commit = commit
         self._clock = clock
-        self._relays = [Relay(sink, journal, clock, self._retire_if_told) for sink in sinks]
+        self._relays = Relays(sinks, stores.journal, clock, self._retire_if_told)
+        self.snapshotter: Final = Snapshotter(
+            stores.snapshots, stores.snapshot_every_rows, self._relays.are_idle
+        )
+        self._quarantine = Quarantine(stores.operators, clock)
+        self._recovery = Recovery(clock, self._recovered)
         self._ai = ai
         self._engine = engine
         self._actors: dict[str, TableActor] = {}
@@ -68,8 +78,8 @@ class Tables:
         self._runs: dict[str, asyncio.Task[None]] = {}
         self._loads: dict[str, asyncio.Task[TableActor]] = {}
         self._reloading: dict[str, int] = {}
+        self._held: dict[str, Timer] = {}
         self._background: set[asyncio.Task[None]] = set()
-        self._quarantined: set[str] = set()
         self._is_stopping = False
 
     # Using tables ---------------------------------------------------------------------------------
@@ -109,6 +119,7 @@ class Tables:
         """
         self._refuse_if_stopping()
         self._refuse_if_reloading(table_id)
+        self._quarantine.refuse(table_id)
         actor = self._actors.get(table_id)
         if actor is not None:
             if actor.state is None:
@@ -119,7 +130,7 @@ class Tables:
             return self._closed[table_id]
         if await self._journal.registered(table_id) is None:
             raise NoSuchTable(f"there is no table {table_id}")
-        return await self._load_once(table_id, self._clock.now_ms())
+        return await self._load_once(table_id, self._recovery.last_alive_ms(table_id))
 
     def live(self) -> list[TableActor]:
         """The tables that are not closed, by id."""
@@ -143,18 +154,27 @@ class Tables:
 
     @property
     def is_settled(self) -> bool:
-        """Whether every table that was lost is loaded again."""
-        return not self._reloading
+        """Whether every table is loaded that was there at the start, or was lost since."""
+        return not self._reloading and self._recovery.is_over
 
     @property
-    def quarantined(self) -> frozenset[str]:
+    def inherited_ms(self) -> int:
+        """When an engine before this one last was alive."""
+        return self._recovery.last_renewal_ms
+
+    @property
+    def quarantined(self) -> Mapping[str, Stopped]:
         """Tables that stand still: their journal cannot be replayed, or somebody stopped them."""
-        return frozenset(self._quarantined)
+        return self._quarantine.tables
 
     async def release(self, table_id: str) -> TableActor:
-        """Let a table go and load it again from its journal; its streams end, resumably."""
-        self._quarantined.discard(table_id)
-        QUARANTINED.set(len(self._quarantined))
+        """Let a table go and load it again from its journal; its streams end, resumably.
+
+        The clocks of a table that stood still go on with what they had left then.
+        """
+        stopped = await self._quarantine.lift(table_id)
+        if stopped is not None:
+            return await self._load_once(table_id, stopped.at_ms)
         actor = self._actors.get(table_id)
         if actor is None:
             return await self.get(table_id)
@@ -166,31 +186,41 @@ class Tables:
 
         Raises ``NoSuchTable``.
         """
-        if table_id in self._quarantined:
-            return False
-        if await self._journal.registered(table_id) is None:
+        if table_id not in self.quarantined and await self._journal.registered(table_id) is None:
             raise NoSuchTable(f"there is no table {table_id}")
-        self._quarantined.add(table_id)
-        QUARANTINED.set(len(self._quarantined))
-        _log.error("table_quarantined", table_id=table_id, reason=reason)
+        has_changed = await self._quarantine.stop(table_id, reason)
+        self._recovery.drop(table_id)
         actor = self._actors.get(table_id)
         if actor is not None:
             self._let_go(actor, StreamEndReason.STREAM_END_REASON_TABLE_RELOADED)
-        return True
+        return has_changed
+
+    async def set_maintenance(self, is_on: bool, operator: str) -> None:
+        """Start no new tables and matches, or do so again; it outlives this process."""
+        await self._operators.set_maintenance(is_on, operator, self._clock.now_ms())
+        self.is_maintenance = is_on
+        _log.warning("maintenance_set", is_on=is_on, operator=operator)
+        while self._held and not is_on:
+            self._ring(*self._held.popitem())
 
     # Starting and stopping ------------------------------------------------------------------------
 
     async def recover(self) -> int:
-        """Load every table that has something left to do; returns how many."""
+        """Begin to load every table that has something left to do; returns how many there are."""
+        await self._quarantine.load()
+        self.is_maintenance = await self._operators.is_maintenance()
         last_renewal_ms = await self._journal.last_renewal_ms()
-        after, count = "", 0
-        slots = asyncio.Semaphore(_LOADED_AT_ONCE)
-        while page := await self._journal.unretired(after, _PAGE):
-            await asyncio.gather(
-                *(self._load_in(slots, entry.table_id, last_renewal_ms) for entry in page)
-            )
-            after, count = page[-1].table_id, count + len(page)
-        return count
+        found: list[Unretired] = []
+        while page := await self._journal.unretired(found[-1].table_id if found else "", _PAGE):
+            found += page
+        left = [table for table in found if table.table_id not in self.quarantined]
+        self._recovery.begin(left, last_renewal_ms)
+        self._spawn(self._recovery.run())
+        return len(left)
+
+    async def loaded(self) -> None:
+        """Return once every table is there that was to be recovered."""
+        await self._recovery.over()
 
     def stop(self) -> None:
         """Take nothing new and end every stream."""
@@ -218,65 +248,37 @@ class Tables:
 
     # Loading --------------------------------------------------------------------------------------
 
-    async def _load_in(self, slots: asyncio.Semaphore, table_id: str, last_renewal_ms: int) -> None:
-        async with slots:
-            try:
-                await self._load_once(table_id, last_renewal_ms)
-            except TableQuarantined:
-                return  # counted and logged where it happened
+    async def _recovered(self, table_id: str) -> TableActor:
+        self._quarantine.refuse(table_id)
+        return await self._load_once(table_id, self._recovery.last_alive_ms(table_id))
 
-    async def _load_once(self, table_id: str, last_renewal_ms: int) -> TableActor:
-        if table_id in self._quarantined:
-            raise TableQuarantined(f"table {table_id} stands still; operators are told")
+    async def _load_once(self, table_id: str, last_alive_ms: int) -> TableActor:
         loading = self._loads.get(table_id)
         if loading is None:
-            loading = asyncio.create_task(self._load(table_id, last_renewal_ms))
+            loading = asyncio.create_task(self._load(table_id, last_alive_ms))
             self._loads[table_id] = loading
             loading.add_done_callback(lambda _: self._loads.pop(table_id, None))
         return await asyncio.shield(loading)
 
-    async def _load(self, table_id: str, last_renewal_ms: int) -> TableActor:
+    async def _load(self, table_id: str, last_alive_ms: int) -> TableActor:
         """Replay, take over, go on from the cursors. Raises ``TableQuarantined``."""
         actor = self._new_actor(table_id)
-        [changes] = await asyncio.gather(self._replay(actor), return_exceptions=True)
-        if isinstance(changes, Unavailable | Exhausted):
-            raise changes
-        if isinstance(changes, BaseException):
-            raise self._quarantine(table_id, changes) from changes
+        [loaded] = await asyncio.gather(self._loader.load(actor), return_exceptions=True)
+        if isinstance(loaded, Unavailable | Exhausted):
+            raise loaded
+        if isinstance(loaded, BaseException):
+            raise self._quarantine.stop_unreadable(table_id, loaded) from loaded
         cursors = await self._journal.cursors(table_id)
+        self._quarantine.refuse(table_id)  # it may have been stopped meanwhile
+        self._recovery.drop(table_id)
+        self.snapshotter.begin(table_id, loaded.snapshot_seq)
         self._run(actor)
-        for relay in self._relays:
-            for change in changes:
-                if change.row.seq > cursors.get(relay.name, 0):
-                    relay.push(actor, change.before, change.after, change.row)
+        self._relays.go_on(actor, loaded.changes, cursors)
         if actor.table.is_done:
             self._retire_if_told(actor)
         else:
-            alive_ms = max(last_renewal_ms, changes[-1].row.at_ms)
-            await actor.go_on(self._engine, alive_ms)
+            await actor.go_on(self._engine, max(last_alive_ms, loaded.last_ms))
         return actor
-
-    async def _replay(self, actor: TableActor) -> list[Change]:
-        state: TableState | None = None
-        changes = []
-        for row in await self._journal.rows(actor.table_id):
-            before = state
-            for event in row.events:
-                state = evolve(state, event)
-            assert state is not None, "a row has events"
-            change = Change(before, state, row)
-            actor.restore(change)
-            actor.watchers.keep(before, row)
-            changes.append(change)
-        players = {seat.player for seat in actor.table.seats if seat.is_person}
-        actor.names.update(await self._journal.names(players))
-        return changes
-
-    def _quarantine(self, table_id: str, error: BaseException) -> TableQuarantined:
-        self._quarantined.add(table_id)
-        QUARANTINED.set(len(self._quarantined))
-        _log.error("table_quarantined", table_id=table_id, exc_info=error)
-        return TableQuarantined(f"table {table_id} stands still; operators are told")
 
     def _new_actor(self, table_id: str) -> TableActor:
         return TableActor(
@@ -299,9 +301,10 @@ class Tables:
 
     def _let_go(self, actor: TableActor, reason: StreamEndReason.ValueType) -> None:
         self.timers.disarm(actor.table_id)
+        self._held.pop(actor.table_id, None)
+        self.snapshotter.forget(actor.table_id)
         self._ai.forget(actor.table_id)
-        for relay in self._relays:
-            relay.forget(actor.table_id)
+        self._relays.forget(actor.table_id)
         actor.watchers.end_all(reason)
         self._stop(actor)
 
@@ -357,20 +360,25 @@ class Tables:
         before, after, row = change.before, change.after, change.row
         count_row(before, after, row)
         self.timers.arm(actor.table_id, running_timers(after))
-        for relay in self._relays:
-            relay.push(actor, before, after, row)
+        self._relays.push(actor, change)
         actor.watchers.publish(before, after, row, self._clock.now_ms(), actor.names)
         self._ai.consider(actor)
+        if self.snapshotter.is_due(actor.table_id, row.seq) and not after.is_done:
+            self.snapshotter.take(actor.snapshot(row.at_ms))
+            self._spawn(self.snapshotter.write())
 
     def _ring(self, table_id: str, timer: Timer) -> None:
+        if self.is_maintenance and timer.kind is TimerKind.COUNTDOWN:
+            self._held[table_id] = timer  # it waits, and whoever sits there may leave
+            return
         actor = self._actors.get(table_id)
         if actor is not None:
             actor.post(c.Expire(timer))
 
     def _retire_if_told(self, actor: TableActor) -> None:
         """A closed table whose sinks know everything needs no memory any more."""
-        is_told = all(relay.is_idle(actor.table_id) for relay in self._relays)
-        if actor.table.is_done and is_told and self._actors.get(actor.table_id) is actor:
+        is_here = self._actors.get(actor.table_id) is actor
+        if actor.table.is_done and is_here and self._relays.are_idle(actor.table_id):
             self._spawn(self._retire(actor))
 
     async def _retire(self, actor: TableActor) -> None:
@@ -381,6 +389,7 @@ class Tables:
             _log.warning("retire_failed", table_id=actor.table_id, error=str(error))
         if self._actors.pop(actor.table_id, None) is None:
             return
+        self.snapshotter.forget(actor.table_id)
         uncount_table(actor.state)
         self._closed[actor.table_id] = actor
         while len(self._closed) > _KEPT_CLOSED:

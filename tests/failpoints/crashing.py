@@ -26,9 +26,12 @@ from services.engine.actor import TableActor
 from services.engine.ai import AiSeats
 from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal
+from services.engine.operators import Operators
 from services.engine.record import Request, Row, encode_events
+from services.engine.snapshots import Snapshots
 from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
+from services.engine.stores import Stores
 from services.engine.tables import Tables
 from services.engine.wallet_sink import WalletSink
 from tests.driver import FAR, GOSTERGE, NORMAL, rack
@@ -51,7 +54,8 @@ class Engine:
         commit = GroupCommit(self.journal, steady)
         ai = AiSeats(BotDouble(), steady, pace_ms=0, timeout_ms=1_000)
         still = Standstill(steady, stall_ms=2_000)
-        self.tables = Tables(self.journal, commit, steady, [wallet], ai, "engine", still)
+        stores = Stores(self.journal, Snapshots(self._database), Operators(self._database))
+        self.tables = Tables(stores, commit, steady, [wallet], ai, "engine", still)
         work = (commit.run(), self.tables.timers.run())
         self._tasks = [asyncio.create_task(each) for each in work]
 

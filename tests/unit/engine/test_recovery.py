@@ -94,7 +94,7 @@ async def test_a_table_that_does_not_replay_stands_still_and_harms_no_other(
         await world.crash()
         await world.boot()
         assert [each.table_id for each in world.tables.live()] == [TABLE_ID]
-        assert world.tables.quarantined == {"b" * 26}
+        assert world.tables.quarantined.keys() == {"b" * 26}
         with pytest.raises(TableQuarantined):
             await world.tables.get("b" * 26)
 
@@ -106,7 +106,7 @@ async def test_events_that_cannot_follow_each_other_are_quarantined_too(tmp_path
         await world.journal.append([Append("b" * 26, 1, at_ms=1, payload=nonsense)])
         await world.crash()
         await world.boot()
-        assert world.tables.quarantined == {"b" * 26}
+        assert world.tables.quarantined.keys() == {"b" * 26}
 
 
 async def test_releasing_a_table_loads_it_from_its_journal(tmp_path: Path) -> None:

@@ -21,11 +21,14 @@ from services.engine.appending import Append, Verdict
 from services.engine.errors import TableReloading
 from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal
+from services.engine.operators import Operators
 from services.engine.rating_sink import RatingSink
 from services.engine.record import Request
 from services.engine.renewal import Renewal
+from services.engine.snapshots import Snapshots
 from services.engine.standstill import BEAT_MS, Standstill, WatchedStore
 from services.engine.steady_clock import SteadyClock
+from services.engine.stores import Stores
 from services.engine.tables import Tables
 from services.engine.wallet_sink import WalletSink
 from services.engine.watching import Watcher
@@ -89,6 +92,7 @@ class World:
         self.wallet = wallet_double()
         self.rating = rating_double()
         self.bots = BotDouble()
+        self.snapshot_every_rows = 500
         self.url = f"sqlite:///{folder / 'engine.db'}"
         self._renewals: dict[str, int] = {}
         self._numbers = count(1)
@@ -108,7 +112,12 @@ class World:
         self.standstill = Standstill(self.steady, self.stall_ms)
         commit = GroupCommit(WatchedStore(self.journal, self.standstill), self.steady)
         self.tables = Tables(
-            self.journal,
+            Stores(
+                self.journal,
+                Snapshots(self.database),
+                Operators(self.database),
+                self.snapshot_every_rows,
+            ),
             commit,
             self.steady,
             [WalletSink(self._wallet_channel), RatingSink(self._rating_channel)],
@@ -122,6 +131,7 @@ class World:
         self._spawn(commit.run(), self.tables.timers.run())
         await self.tables.recover()
         self._spawn(self.renewal.run())
+        await self.tables.loaded()
 
     def watch_the_process(self) -> None:
         """Notice time in which nothing ran; from now on ``pass_ms`` lets it pass."""
