@@ -14,7 +14,7 @@ import secrets
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from types import TracebackType
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 import grpc
 import structlog
@@ -279,6 +279,15 @@ def _writing(serialize: Callable[[Any], bytes] | None) -> Callable[[Any], bytes]
         return response if type(response) is bytes else serialize(response)
 
     return write
+
+
+def writes_itself(
+    handler: Callable[[Any, Any, Any], Awaitable[None]],
+) -> Callable[[Any, Any, Any], AsyncIterator[Any]]:
+    """Marks a method that answers with a stream by ``context.write``, which costs each message less
+    than an async generator does; only the type is another, since the stubs know no such methods.
+    """
+    return cast("Callable[[Any, Any, Any], AsyncIterator[Any]]", handler)
 
 
 def validates_itself(handler: Streaming) -> Streaming:

@@ -2,8 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Final
 
@@ -18,10 +17,10 @@ from okey_runtime.interceptors import checked_message
 from okey_runtime.logging import get_logger
 from services.engine.actor import TableActor
 from services.engine.errors import NotThisPlayer
-from services.engine.following import From, follow, watching
+from services.engine.following import From, Write, follow, watching
 from services.engine.player_commands import Numbered, PlayerCommands
 from services.engine.tables import Tables
-from services.engine.watching import Shown, StreamEndReason, Watcher
+from services.engine.watching import Answered, StreamEndReason, Watcher
 
 MOST_IN_FLIGHT: Final = 16
 
@@ -51,10 +50,10 @@ class PlayStreams:
         self._clock = clock
 
     async def serve(
-        self, requests: AsyncIterator[object], identity: Identity
-    ) -> AsyncGenerator[engine_pb2.PlayResponse | bytes, None]:
-        """The stream's answers; it ends when the caller says no more and has every answer, or with
-        a ``StreamEnd``.
+        self, requests: AsyncIterator[object], identity: Identity, write: Write
+    ) -> None:
+        """Write the stream's answers; it ends when the caller says no more and has every answer, or
+        with a ``StreamEnd``.
 
         Raises:
             OkeyError: the first message is no ``attach``, or the table cannot be attached to.
@@ -66,17 +65,9 @@ class PlayStreams:
             commands = StreamCommands(self._commands, actor, identity.player, watcher)
             reading = asyncio.create_task(commands.read(requests))
             try:
-                async with aclosing(follow(actor, watcher, start, self._clock)) as stream:
-                    async for followed in stream:
-                        if isinstance(followed, Shown):
-                            yield followed.wire
-                        elif isinstance(followed, engine_pb2.CommandResult):
-                            yield engine_pb2.PlayResponse(result=followed)
-                            commands.written()
-                        elif not isinstance(followed, engine_pb2.StreamEnd):
-                            yield engine_pb2.PlayResponse(snapshot=followed)
-                        elif followed.reason != _NO_REASON:
-                            yield engine_pb2.PlayResponse(end=followed)
+                end = await follow(actor, watcher, start, self._clock, write)
+                if end.reason != _NO_REASON:
+                    await write(engine_pb2.PlayResponse(end=end).SerializeToString())
             finally:
                 reading.cancel()
 
@@ -104,10 +95,6 @@ class StreamCommands:
             await self._room.acquire()
         self._watcher.end(_NO_REASON)
 
-    def written(self) -> None:
-        """An answer was handed to the caller: another command may come."""
-        self._room.release()
-
     def _begin(self, request: object) -> None:
         request_id = _request_id(request)
         try:
@@ -116,7 +103,7 @@ class StreamCommands:
             self._refuse_if_not_ours(message)
             begun = self._commands.begin(self._actor, self._player, message, checked.timeout_ms)
         except OkeyError as error:
-            self._watcher.answer(_refusal(request_id, error))
+            self._tell(_refusal(request_id, error))
         else:
             begun.add_done_callback(partial(self._answer, request_id))
 
@@ -136,11 +123,16 @@ class StreamCommands:
         if begun.cancelled():
             return
         error = begun.exception()
-        self._watcher.answer(
+        self._tell(
             engine_pb2.CommandResult(request_id=request_id, seq=begun.result().seq)
             if error is None
             else _refusal(request_id, error)
         )
+
+    def _tell(self, result: engine_pb2.CommandResult) -> None:
+        """Answer; once that was handed to the caller another command may come."""
+        wire = engine_pb2.PlayResponse(result=result).SerializeToString()
+        self._watcher.answer(Answered(wire, self._room.release))
 
 
 def _attach(request: object) -> engine_pb2.Attach:

@@ -4,13 +4,12 @@ import base64
 import hashlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 from typing import Any, Final
 
 import grpc
 
 from okey.api.common.v1 import common_pb2
-from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
+from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
 from okey.rules.arrange import Arrangement, arrange
 from okey.rules.distance import distance_to_normal
 from okey.rules.rule_set import RuleSet
@@ -22,7 +21,7 @@ from okey.table.public import REVEALED
 from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity, display_name
-from okey_runtime.interceptors import validates_itself
+from okey_runtime.interceptors import validates_itself, writes_itself
 from services.engine.errors import ArrangedTooOften, Maintenance, NoRound, NotThisPlayer
 from services.engine.finished_round import find_round
 from services.engine.following import From, follow, watching
@@ -31,7 +30,6 @@ from services.engine.play import PlayStreams
 from services.engine.player_commands import PlayerCommands, asked_hold, request_of
 from services.engine.settings import EngineSettings
 from services.engine.tables import Tables
-from services.engine.watching import Shown
 from services.engine.wire import event_message, view_message
 
 SERVICE: Final = "okey.api.engine.v1.TableService"
@@ -207,31 +205,23 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
             melds=_melds(arrange(rack, okey)), distance=distance_to_normal(rack, okey)
         )
 
+    @writes_itself
     @validates_itself
     async def Play(
         self, request_iterator: AsyncIterator[engine_pb2.PlayRequest], context: Context
-    ) -> AsyncIterator[Any]:
+    ) -> None:
         """Attach first, then commands up, results and updates down."""
-        async with aclosing(self._streams.serve(request_iterator, current_identity())) as responses:
-            async for response in responses:
-                yield response
+        await self._streams.serve(request_iterator, current_identity(), context.write)
 
-    async def WatchTable(
-        self, request: engine_pb2.WatchTableRequest, context: Context
-    ) -> AsyncIterator[Any]:
+    @writes_itself
+    async def WatchTable(self, request: engine_pb2.WatchTableRequest, context: Context) -> None:
         """Follow a table."""
         actor = await self._tables.get(request.table_id)
         after = request.after_seq if request.HasField("after_seq") else None
         start = From(after, request.with_view)
         with watching(actor, current_identity(), start, self._clock) as watcher:
-            async with aclosing(follow(actor, watcher, start, self._clock)) as stream:
-                async for followed in stream:
-                    if isinstance(followed, Shown):
-                        yield followed.wire
-                    elif isinstance(followed, table_pb2.TableView):
-                        yield engine_pb2.WatchTableResponse(snapshot=followed)
-                    elif isinstance(followed, engine_pb2.StreamEnd):
-                        yield engine_pb2.WatchTableResponse(end=followed)
+            end = await follow(actor, watcher, start, self._clock, context.write)
+            await context.write(engine_pb2.WatchTableResponse(end=end).SerializeToString())
 
     async def ListEvents(
         self, request: engine_pb2.ListEventsRequest, context: Context

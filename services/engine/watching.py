@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from okey.api.engine.v1 import engine_pb2
+from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.table.state import TableState
 from okey.table.view import SPECTATOR
 from services.engine.metrics import WATCHERS, WATCHERS_CUT
@@ -23,10 +23,10 @@ CUT_AFTER_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A row as all who see the same see it.
+    """A row, or the whole table, as all who see the same see it.
 
-    ``wire`` is the message that carries it, made once for all of them; the update has the same
-    number in both kinds of stream.
+    ``wire`` is the message that carries it, made once for all of them; row and table have the same
+    numbers in both kinds of stream.
     """
 
     seq: int
@@ -37,8 +37,21 @@ class Shown:
         """The row of an update."""
         return cls(update.seq, engine_pb2.PlayResponse(update=update).SerializeToString())
 
+    @classmethod
+    def whole(cls, view: table_pb2.TableView) -> "Shown":
+        """The table as it is."""
+        return cls(view.seq, engine_pb2.PlayResponse(snapshot=view).SerializeToString())
 
-Sent = Shown | engine_pb2.CommandResult
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer to a command; ``written`` is called once it was sent."""
+
+    wire: bytes
+    written: Callable[[], None]
+
+
+Sent = Shown | Answered
 """What waits for a stream to be written."""
 
 
@@ -57,7 +70,7 @@ class Watcher:
         self._cutting: asyncio.TimerHandle | None = None
         self._unread: deque[Sent] = deque()
         self._end: StreamEndReason.ValueType | None = None
-        self._wake = asyncio.Event()
+        self._reader: asyncio.Future[None] | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -73,13 +86,13 @@ class Watcher:
             self.end(StreamEndReason.STREAM_END_REASON_SLOW_READER)
             return
         self._unread.append(shown)
-        self._wake.set()
+        self._wake_up()
 
-    def answer(self, result: engine_pb2.CommandResult) -> None:
+    def answer(self, answered: Answered) -> None:
         """Add an answer; whoever asks has a bounded number under way."""
         if self._end is None:
-            self._unread.append(result)
-            self._wake.set()
+            self._unread.append(answered)
+            self._wake_up()
 
     def end(self, reason: StreamEndReason.ValueType) -> None:
         """Let the stream end after what it has not read yet; its caller needs no reason."""
@@ -87,7 +100,7 @@ class Watcher:
             self._end = reason
             if reason:
                 WATCHERS_CUT.labels(StreamEndReason.Name(reason)).inc()
-            self._wake.set()
+            self._wake_up()
             self._cutting = asyncio.get_running_loop().call_later(CUT_AFTER_S, self._cut)
 
     def close(self) -> None:
@@ -100,9 +113,13 @@ class Watcher:
         while not self._unread:
             if self._end is not None:
                 return self._end
-            self._wake.clear()
-            await self._wake.wait()
+            self._reader = asyncio.get_running_loop().create_future()
+            await self._reader
         return self._unread.popleft()
+
+    def _wake_up(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
 
 
 @dataclass(frozen=True, slots=True)

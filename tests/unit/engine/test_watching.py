@@ -1,5 +1,6 @@
 """Following a table: gapless, bounded, and only what one may see at each moment."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from okey.table import events as e
 from okey.table.reasons import ForfeitReason, VacateReason
 from okey_runtime.identity import Identity, Role
 from services.engine.actor import TableActor
-from services.engine.following import Followed, From, follow, watching
+from services.engine.following import From, follow, watching
 from services.engine.record import Row
 from services.engine.watching import (
     KEPT_ROWS,
@@ -32,18 +33,27 @@ def caller(player: str, expires_ms: int = FOR_EVER_MS) -> Identity:
 
 async def followed(
     world: World, actor: TableActor, identity: Identity, start: From
-) -> AsyncGenerator[Followed, None]:
+) -> AsyncGenerator[engine_pb2.PlayResponse, None]:
+    """The messages that the caller gets, the end at the end."""
+    sent: asyncio.Queue[engine_pb2.PlayResponse] = asyncio.Queue()
+
+    async def write(wire: bytes) -> None:
+        response = engine_pb2.PlayResponse.FromString(wire)
+        watched = engine_pb2.WatchTableResponse.FromString(wire)
+        assert (response.snapshot, response.update) == (watched.snapshot, watched.update)
+        sent.put_nowait(response)
+
+    async def tell(watcher: Watcher) -> None:
+        end = await follow(actor, watcher, start, world.steady, write)
+        sent.put_nowait(engine_pb2.PlayResponse(end=end))
+
     with watching(actor, identity, start, world.steady) as watcher:
-        async for each in follow(actor, watcher, start, world.steady):
-            yield each
-
-
-def update_in(followed: Followed) -> engine_pb2.TableUpdate:
-    assert isinstance(followed, Shown)
-    update = engine_pb2.PlayResponse.FromString(followed.wire).update
-    assert update.seq == followed.seq
-    assert engine_pb2.WatchTableResponse.FromString(followed.wire).update == update
-    return update
+        telling = asyncio.create_task(tell(watcher))
+        try:
+            while True:
+                yield await sent.get()
+        finally:
+            telling.cancel()
 
 
 class Stream:
@@ -60,16 +70,18 @@ class Stream:
     ) -> None:
         self._stream = followed(world, actor, caller(player), From(after, views))
 
-    async def next(self) -> Followed:
+    async def next(self) -> engine_pb2.PlayResponse:
         return await anext(self._stream)
 
     async def update(self) -> engine_pb2.TableUpdate:
-        return update_in(await self.next())
+        followed = await self.next()
+        assert followed.HasField("update")
+        return followed.update
 
     async def snapshot(self) -> table_pb2.TableView:
         followed = await self.next()
-        assert isinstance(followed, table_pb2.TableView)
-        return followed
+        assert followed.HasField("snapshot")
+        return followed.snapshot
 
     async def close(self) -> None:
         await self._stream.aclose()
@@ -123,13 +135,12 @@ async def test_who_is_no_player_sees_no_seats_tiles_whatever_it_is_called(tmp_pa
         await actor.submit(plain_move(actor), world.request(mover(actor)))  # the starter discards
         namesake = Identity(mover(actor), frozenset({Role.OPERATOR}), "", FOR_EVER_MS)
         live = followed(world, actor, namesake, From(None, with_view=True))
-        snapshot = await anext(live)
-        assert isinstance(snapshot, table_pb2.TableView)
+        snapshot = (await anext(live)).snapshot
         assert (snapshot.viewer, list(snapshot.round.rack)) == (-1, [])
         await actor.submit(plain_move(actor), world.request(mover(actor)))
         late = followed(world, actor, namesake, From(cursor + 1, with_view=True))
         for stream in (live, late):
-            update = update_in(await anext(stream))
+            update = (await anext(stream)).update
             assert drawn_tiles(update) == [HIDDEN]
             assert (update.prompt.viewer, list(update.prompt.legal_actions)) == (-1, [])
             assert (update.view.viewer, list(update.view.round.rack)) == (-1, [])
@@ -199,9 +210,8 @@ async def test_a_stream_ends_with_its_token(tmp_path: Path) -> None:
         actor = await world.dealt()
         ends_ms = world.steady.now_ms()
         stream = followed(world, actor, caller("anna", ends_ms), From(None, False))
-        assert isinstance(await anext(stream), table_pb2.TableView)
-        end = await anext(stream)
-        assert isinstance(end, engine_pb2.StreamEnd)
+        assert (await anext(stream)).HasField("snapshot")
+        end = (await anext(stream)).end
         assert end.reason == StreamEndReason.STREAM_END_REASON_TOKEN_EXPIRED
         assert end.seq == actor.seq
 
@@ -212,13 +222,11 @@ async def test_a_closed_table_says_everything_and_ends_the_stream(tmp_path: Path
         stream = Stream(world, actor, "anna")
         await stream.snapshot()
         await actor.submit(c.LeaveSeat("anna"), world.request("anna"))
-        seen: list[Followed] = []
-        while not isinstance(seen[-1] if seen else None, engine_pb2.StreamEnd):
+        seen = [await stream.next()]
+        while not seen[-1].HasField("end"):
             seen.append(await stream.next())
-        assert update_in(seen[-2]).events[-1].WhichOneof("event") == "table_closed"
-        end = seen[-1]
-        assert isinstance(end, engine_pb2.StreamEnd)
-        assert end.reason == StreamEndReason.STREAM_END_REASON_TABLE_CLOSED
+        assert seen[-2].update.events[-1].WhichOneof("event") == "table_closed"
+        assert seen[-1].end.reason == StreamEndReason.STREAM_END_REASON_TABLE_CLOSED
 
 
 async def test_names_come_with_the_row_that_seats_their_owner(tmp_path: Path) -> None:
