@@ -16,13 +16,15 @@ from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
-from services.engine import operator_servicer, servicer
+from services.engine import event_servicer, operator_servicer, servicer
 from services.engine.ai import AiSeats, BotWorkers
 from services.engine.archive import Archive
 from services.engine.archiving import Archiving
+from services.engine.event_servicer import EventServicer
+from services.engine.feed import FedStore, Feed
 from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal
-from services.engine.operator_servicer import EventServicer, OperatorServicer
+from services.engine.operator_servicer import OperatorServicer
 from services.engine.operators import Operators
 from services.engine.rating_sink import RatingSink
 from services.engine.renewal import Renewal
@@ -58,6 +60,7 @@ class EngineApp:
         self._database: Database | None = None
         self._channels: list[grpc.aio.Channel] = []
         self._tables: Tables | None = None
+        self._events: EventServicer | None = None
 
     @property
     def settings(self) -> EngineSettings:
@@ -67,12 +70,12 @@ class EngineApp:
     @property
     def services(self) -> Sequence[str]:
         """Tables, operators, events."""
-        return (servicer.SERVICE, operator_servicer.SERVICE, operator_servicer.EVENT_SERVICE)
+        return (servicer.SERVICE, operator_servicer.SERVICE, event_servicer.SERVICE)
 
     @property
     def access(self) -> AccessTable:
         """Who may call what."""
-        return servicer.ACCESS | operator_servicer.ACCESS
+        return servicer.ACCESS | operator_servicer.ACCESS | event_servicer.ACCESS
 
     async def start(self, host: ServiceServer) -> None:
         """Bring the schema up to date, load every table that is not done, serve.
@@ -89,7 +92,9 @@ class EngineApp:
         journal, clock = Journal(self._database), SteadyClock(host.clock)
         token = ServiceToken(settings.service_token_file)
         standstill = Standstill(clock, settings.stall_ms)
-        commit = GroupCommit(WatchedStore(journal, standstill), clock)
+        feed = Feed(self._database, clock)
+        store = FedStore(WatchedStore(journal, standstill), feed)
+        commit = GroupCommit(store, clock)
         tables = self._tables = Tables(
             Stores(
                 journal,
@@ -136,10 +141,13 @@ class EngineApp:
             ),
             host.grpc,
         )
-        events_pb2_grpc.add_EventServiceServicer_to_server(EventServicer(), host.grpc)
+        self._events = EventServicer(feed, clock)
+        events_pb2_grpc.add_EventServiceServicer_to_server(self._events, host.grpc)
 
     async def drain(self) -> None:
         """End every stream and take no more commands; the journal has everything."""
+        if self._events is not None:
+            self._events.stop()
         if self._tables is not None:
             self._tables.stop()
 

@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, select, update
 
 from services.engine.record import Request
-from services.engine.schema import journal, players, seated, tables
+from services.engine.schema import feed, journal, players, seated, tables
 from services.engine.set_based import delete_pairs, insert_new, put
 
 
@@ -85,11 +85,23 @@ def append_batch(connection: Connection, batch: Sequence[Append]) -> list[Verdic
 
 def _write_rows(connection: Connection, batch: Sequence[Append]) -> set[str]:
     """Write the rows whose place is free; the tables whose place was taken."""
+    position = _take_positions(connection, len(batch))
     first = [{"table_id": r.table_id, "created_ms": r.at_ms} for r in batch if r.is_first]
     made = insert_new(connection, tables, first)
     rows = [_journal_row(row) for row in batch if not row.is_first or row.table_id in made]
+    for place, row in enumerate(rows):
+        row["position"] = position + place
     written = insert_new(connection, journal, rows)
     return {row.table_id for row in batch} - written
+
+
+def _take_positions(connection: Connection, count: int) -> int:
+    """The first of so many positions; nobody else gets any before this transaction has ended."""
+    last: int = connection.execute(_TAKE, {"count": count}).scalar_one()
+    return last - count + 1
+
+
+_TAKE: Final = update(feed).values(last=feed.c.last + bindparam("count")).returning(feed.c.last)
 
 
 def _seat(connection: Connection, batch: Sequence[Append]) -> dict[str, SitsElsewhere]:

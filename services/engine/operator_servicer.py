@@ -1,20 +1,17 @@
-"""OperatorService and EventService."""
+"""OperatorService: running the engine."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
 import grpc
-from google.rpc import error_details_pb2, status_pb2
 
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
-from okey.api.events.v1 import events_pb2, events_pb2_grpc
 from okey.table import commands as c
 from okey.table.state import Phase
 from okey.table.view import SPECTATOR, view
 from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
-from okey_runtime.errors import DOMAIN, STATUS_DETAILS_KEY
 from okey_runtime.identity import Role, current_identity
 from okey_runtime.logging import get_logger
 from okey_runtime.readiness import Readiness
@@ -27,7 +24,6 @@ from services.engine.tables import Tables
 from services.engine.wire import named_view
 
 SERVICE: Final = "okey.api.engine.v1.OperatorService"
-EVENT_SERVICE: Final = "okey.api.events.v1.EventService"
 
 _OPERATOR: Final = {Role.OPERATOR}
 _AUDITORS: Final = {Role.OPERATOR, Role.WALLET}
@@ -44,7 +40,7 @@ ACCESS: Final = AccessTable.of(
         "QuarantineTable": _AUDITORS,
         "ExportMoneyEvents": _AUDITORS,
     },
-) | AccessTable.of(EVENT_SERVICE, {"Subscribe": {Role.INTEGRATOR, Role.OPERATOR}})
+)
 
 _PAGE: Final = 100
 _MATCH_PHASES: Final = (Phase.STARTING, Phase.PLAYING, Phase.PAUSE, Phase.SETTLING)
@@ -190,25 +186,3 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
             seats=seen.seats,
             created_ms=actor.created_ms,
         )
-
-
-class EventServicer(events_pb2_grpc.EventServiceServicer):
-    """Declared for other teams; this engine does not serve it yet, and says so."""
-
-    async def Subscribe(
-        self, request: events_pb2.SubscribeRequest, context: Context
-    ) -> AsyncIterator[events_pb2.SubscribeResponse]:
-        """Always UNIMPLEMENTED, with a reason."""
-        await _say_not_served(context)
-        none: tuple[events_pb2.SubscribeResponse, ...] = ()
-        for response in none:
-            yield response
-
-
-async def _say_not_served(context: Context) -> None:
-    code = grpc.StatusCode.UNIMPLEMENTED
-    message = "this engine does not serve the event stream yet; follow tables with WatchTable"
-    status = status_pb2.Status(code=code.value[0], message=message)
-    info = error_details_pb2.ErrorInfo(reason="SUBSCRIBE_NOT_SERVED", domain=DOMAIN)
-    status.details.add().Pack(info)
-    await context.abort(code, message, ((STATUS_DETAILS_KEY, status.SerializeToString()),))

@@ -61,6 +61,20 @@ journal: Final = Table(
     # When the next clock of the table rings after this row, 0 for none: known before any replay.
     # Not there in rows of the first versions.
     Column("deadline_ms", BigInteger),
+    # Where the row stands among those of all tables; becomes visible in this order.
+    Column("position", BigInteger),
+)
+by_position: Final = Index("journal_position", journal.c.position, unique=True)
+
+# One row. Whoever commits rows takes their positions here first and holds the row until the commit:
+# so no position becomes visible after a higher one.
+feed: Final = Table(
+    "feed",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("last", BigInteger, nullable=False),
+    # Of the rows up to this one some stand in the archive; above it none does.
+    Column("archived", BigInteger, nullable=False, server_default=text("0")),
 )
 
 # The rows of a table that was closed long ago, in one piece.

@@ -9,7 +9,6 @@ import pytest
 
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
-from okey.api.events.v1 import events_pb2, events_pb2_grpc
 from okey.api.rating.v1 import rating_pb2
 from okey.rules.deal import commit
 from okey_runtime.identity import Role
@@ -422,11 +421,3 @@ async def test_a_drained_engine_ends_its_streams_and_then_its_process(world: Pla
     assert world.engine is not None
     async with asyncio.timeout(5):
         await world.engine.wait()
-
-
-async def test_the_event_stream_says_that_it_is_not_served(world: Platform) -> None:
-    channel = await world.channel("team", Role.INTEGRATOR)
-    stream = events_pb2_grpc.EventServiceStub(channel).Subscribe(events_pb2.SubscribeRequest())
-    with pytest.raises(grpc.aio.AioRpcError) as refusal:
-        await stream.read()
-    assert refusal.value.code() is CODE.UNIMPLEMENTED
