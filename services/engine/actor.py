@@ -89,6 +89,7 @@ class TableActor:
         self._queue: deque[_Envelope] = deque()
         self._wake = asyncio.Event()
         self._takeover: _Envelope | None = None
+        self._last_ms = 0
         self._is_lost = False
 
     @property
@@ -213,11 +214,11 @@ class TableActor:
                 self._refuse(self._queue.popleft(), self._reloading())
 
     def _put_back(self, envelope: _Envelope) -> None:
-        """Decide what was not tried again, after the take-over that ends a standstill."""
-        if envelope is self._takeover:
-            self._queue.appendleft(envelope)
-        else:
-            self._queue.append(envelope)
+        """Decide what was not tried again: after the take-over that ends a standstill, but before
+        what came later.
+        """
+        is_taken_over_first = bool(self._queue) and self._queue[0] is self._takeover
+        self._queue.insert(int(is_taken_over_first), envelope)
         self._wake.set()
 
     async def _next(self) -> _Envelope:
@@ -252,13 +253,15 @@ class TableActor:
             known = self._requests.find(envelope.request)
             if known is not None:
                 return known
-        context = c.Context(envelope.arrived_ms, c.seal(os.urandom(SEED_BYTES)))
+        # What waited out a standstill counts from its end: a table's time never goes back.
+        now_ms = max(envelope.arrived_ms, self._last_ms)
+        context = c.Context(now_ms, c.seal(os.urandom(SEED_BYTES)))
         before = self.state
         events, after = step(before, envelope.command, context)
         if not events:
             return Accepted(self.seq, ())
         payload = encode_events(events)
-        row = Row(self.seq + 1, envelope.arrived_ms, events, envelope.request, payload)
+        row = Row(self.seq + 1, now_ms, events, envelope.request, payload)
         await self._append(before, after, row, envelope.names)
         self.names.update(envelope.names)
         change = Change(before, after, row)
@@ -306,6 +309,7 @@ class TableActor:
         self.state = change.after
         self.seq = change.row.seq
         self.created_ms = self.created_ms or change.row.at_ms
+        self._last_ms = change.row.at_ms
         self._requests.fold(change.row)
         self.holds.fold(change.row.events)
 

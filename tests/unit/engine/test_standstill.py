@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from okey.rules.rule_set import DEFAULT_RULE_SET
+from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table.config import TableConfig
 from okey_runtime.clock import VirtualClock
@@ -121,6 +122,55 @@ async def test_a_silent_database_is_away_since_it_was_asked(world: World) -> Non
     assert (await moving).events, "it went in after all"
     second = await going_again(world, second)
     await until(second, lambda _: left_ms(world, second) == was_left)
+
+
+async def test_what_waited_for_the_database_starts_its_clocks_afterwards(world: World) -> None:
+    """U4: a discard behind a commit that hangs; the next player has the full time, from the end."""
+    first, second = await two_tables(world)
+    if turn_of(second).drawn is None:
+        await begin(world, second)
+    number = turn_of(second).number
+    world.journal.hold()
+    hanging = begin(world, first)
+    await world.settled()
+    waiting = begin(world, second)
+    await world.settled()
+    await world.pass_ms(30_000)
+    assert world.standstill.is_on
+    world.journal.let_go()
+    await asyncio.gather(hanging, waiting)
+    assert turn_of(second).number == number + 1
+    assert left_ms(world, second) == second.table.config.turn_timeout_ms
+
+
+async def test_what_waited_keeps_its_order(world: World) -> None:
+    """A draw and a discard of one turn, sent one after the other without waiting."""
+    first, second = await two_tables(world)
+    while turn_of(second).drawn is not None:
+        await begin(world, second)
+    number = turn_of(second).number
+    world.journal.hold()
+    hanging = begin(world, first)
+    await world.settled()
+    drawing = begin(world, second)
+    await world.settled()
+    discarding = asyncio.create_task(
+        second.submit(
+            c.PlayerMove(mover(second), number, c.Discard(rack_of(second)[0])),
+            world.request(mover(second)),
+        )
+    )
+    await world.settled()
+    await world.pass_ms(30_000)
+    world.journal.let_go()
+    await asyncio.gather(hanging, drawing, discarding)
+    assert turn_of(second).number == number + 1
+
+
+def rack_of(actor: TableActor) -> tuple[Tile, ...]:
+    """What the seat to move holds."""
+    assert actor.table.round is not None
+    return actor.table.round.hands[turn_of(actor).seat].rack
 
 
 async def test_a_clock_that_rang_into_the_silence_does_not_count(world: World) -> None:
