@@ -8,12 +8,12 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from okey.api.journal.v1 import journal_pb2
 from okey_runtime.database import Database, Isolation
 from services.engine.record import Request
-from services.engine.schema import archive, journal, snapshots, tables
+from services.engine.schema import archive, feed, journal, snapshots, tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,11 @@ class Archive:
                     payload=pack(rows),
                 )
             )
-            connection.execute(delete(journal).where(journal.c.table_id == table_id))
+            of_table = journal.c.table_id == table_id
+            last = connection.execute(select(func.max(journal.c.position)).where(of_table)).scalar()
+            connection.execute(delete(journal).where(of_table))
             connection.execute(delete(snapshots).where(snapshots.c.table_id == table_id))
+            # Last, since commits of rows wait for it: who follows all rows is told that some left.
+            connection.execute(update(feed).where(feed.c.archived < last).values(archived=last))
 
         await self._database.transact(work, Isolation.READ_COMMITTED)

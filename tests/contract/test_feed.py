@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection
 from sqlalchemy.util import await_only
 
 from okey.api.events.v1 import events_pb2
@@ -15,10 +16,10 @@ from okey_runtime.database import Database, Isolation
 from okey_runtime.migrations import migrate
 from services.engine.app import MIGRATIONS
 from services.engine.appending import Append, Taken, append_batch
+from services.engine.archive import Archive
 from services.engine.feed import PAGE_ROWS, CursorAhead, CursorTooOld, FedStore, Feed
 from services.engine.journal import Journal
 from services.engine.record import encode_events
-from services.engine.schema import feed
 
 A, B, C = "a" * 26, "b" * 26, "c" * 26
 PAYLOAD = encode_events([CountdownCancelled()])
@@ -150,13 +151,22 @@ async def test_a_cursor_must_be_ours_and_its_rows_kept(database: Database) -> No
     with pytest.raises(CursorAhead):
         await reader.start(str(last + 1))
 
-    def archive(connection: Connection) -> None:
-        connection.execute(update(feed).values(archived=last))
 
-    await database.transact(archive)
+async def test_rows_that_were_archived_are_not_passed_over_silently(database: Database) -> None:
+    """Who was behind them is told; who was not, goes on."""
+    store, reader = Journal(database), Feed(database, VirtualClock())
+    for each in (row(A, 1), row(B, 1), replace(row(A, 2), is_last=True), row(B, 2)):
+        await store.append([each])
+    await store.retire(A)
+    cursors = {(table, seq): cursor for table, seq, cursor in read((await reader.after(0)).rows)}
+    await Archive(database).move(A, now_ms=9)
     with pytest.raises(CursorTooOld):
-        await reader.start(str(last - 1))
-    assert await reader.start(str(last)) == last
+        await reader.start(str(cursors[B, 1]))
+    position = await reader.start(str(cursors[A, 2]))
+    page = await Feed(database, VirtualClock()).after(position)
+    assert [(table, seq) for table, seq, _ in read(page.rows)] == [(B, 2)]
+    kept = await Feed(database, VirtualClock()).after(await reader.start(""))
+    assert [(table, seq) for table, seq, _ in read(kept.rows)] == [(B, 1), (B, 2)]
 
 
 async def test_an_unreadable_row_is_shown_empty_and_the_others_come(database: Database) -> None:
