@@ -141,13 +141,13 @@ class Tables:
         ]
 
     def go_on(self) -> list[asyncio.Future[Accepted]]:
-        """End a standstill: each table is taken over with what its clocks had left then."""
+        """End a standstill: each table is taken over with what its clocks had left then; also one
+        without a clock, since what waits there may start one.
+        """
         since_ms = self._standstill.since_ms
         assert since_ms is not None, "it stands still"
         takeovers = [
-            actor.go_on(self._engine, since_ms)
-            for actor in self.live()
-            if not actor.is_lost and running_timers(actor.table)
+            actor.go_on(self._engine, since_ms) for actor in self.live() if not actor.is_lost
         ]
         self._standstill.end()
         return takeovers

@@ -10,12 +10,14 @@ from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table.config import TableConfig
+from okey.table.state import Phase
 from okey_runtime.clock import VirtualClock
 from okey_runtime.database import DatabaseAway
 from services.engine.accepted import Accepted
 from services.engine.actor import TableActor
 from services.engine.errors import StandsStill
 from services.engine.standstill import Standstill
+from tests.unit.engine.doubles import AWAY
 from tests.unit.engine.world import World, mover, plain_move, turn_of, until, world_in
 
 GRACE_MS = DEFAULT_RULE_SET.takeover_grace_ms
@@ -140,6 +142,28 @@ async def test_what_waited_for_the_database_starts_its_clocks_afterwards(world: 
     world.journal.let_go()
     await asyncio.gather(hanging, waiting)
     assert turn_of(second).number == number + 1
+    assert left_ms(world, second) == second.table.config.turn_timeout_ms
+
+
+async def test_a_deal_that_waited_for_the_database_starts_its_clocks_afterwards(
+    world: World,
+) -> None:
+    """U4: a match that was starting has no clock yet, and its first turn the full time."""
+    first = await world.dealt()
+    second = await world.open(OTHER, "carl")
+    await second.submit(c.TakeSeat("dora"), world.request("dora"))
+    await until(second, lambda state: state.phase is Phase.COUNTDOWN)
+    world.wallet.script.always = AWAY
+    await world.ring(second, c.TimerKind.COUNTDOWN)
+    world.watch_the_process()
+    world.journal.hold()
+    hanging = begin(world, first)
+    await world.settled()
+    dealing = second.post(c.ConfirmStart(second.table.match_id))
+    await world.settled()
+    await world.pass_ms(30_000)
+    world.journal.let_go()
+    await asyncio.gather(hanging, dealing)
     assert left_ms(world, second) == second.table.config.turn_timeout_ms
 
 
