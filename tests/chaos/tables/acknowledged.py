@@ -5,13 +5,21 @@ from collections.abc import Iterable, Iterator
 
 from okey.table import events as e
 from services.engine.record import Row
-from tests.chaos.tables.history import Asked, ClientHistory, Finding
+from tests.chaos.tables.history import Asked, ClientHistory, Ended, Finding
 from tests.chaos.tables.replay import Replays
 
 DURABLE = "own moves durable"
 ONCE = "stored exactly once"
 HONEST = "refused is not stored"
 NOBODY = "nothing unasked"
+EXPECTED = "no unexpected error"
+
+_ASK_A_STAKE = frozenset({"OpenTable", "TakeSeat", "PlayOn"})
+"""Their refusal may be about the stake, which the wallet declined or the seat's owner gave up
+after the row was stored.
+"""
+_UNEXPECTED = "INTERNAL"
+"""The reason of an error that the engine itself did not expect."""
 
 
 def check_acknowledged(clients: Iterable[ClientHistory], replays: Replays) -> Iterator[Finding]:
@@ -26,6 +34,8 @@ def check_acknowledged(clients: Iterable[ClientHistory], replays: Replays) -> It
     players = set()
     for client in clients:
         players.add(client.player)
+        if any(isinstance(heard, Ended) and heard.reason == _UNEXPECTED for heard in client.heard):
+            yield Finding(EXPECTED, client.table_id, client.player, "a stream ended with one")
         for asked in client.asked:
             key = (client.table_id, client.player, asked.request_id)
             asked_for.add(key)
@@ -42,13 +52,15 @@ def _wrong(asked: Asked, rows: list[Row]) -> Iterator[tuple[str, str]]:
     at = [row.seq for row in rows]
     if len(rows) > 1:
         yield ONCE, f"is stored in rows {at}"
-    if asked.refusal and not asked.seqs and rows:
+    if asked.refusal and asked.kind not in _ASK_A_STAKE and not asked.seqs and rows:
         yield HONEST, f"was refused ({asked.refusal}) and stands in row {at[0]}"
     for seq in asked.seqs:
         if not rows:
             yield DURABLE, f"was acknowledged as row {seq} and is not stored"
         elif seq not in (0, at[0]):
             yield DURABLE, f"was acknowledged as row {seq} and is stored as row {at[0]}"
+    if _UNEXPECTED in (*asked.errors, asked.refusal):
+        yield EXPECTED, "met an unexpected error"
     if asked.drawn and rows:
         drawn = [int(event.tile) for event in rows[0].events if isinstance(event, e.TileDrawn)]
         if drawn != [asked.drawn]:

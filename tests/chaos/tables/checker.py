@@ -2,9 +2,17 @@
 
 from collections.abc import Iterator
 
-from tests.chaos.tables.acknowledged import DURABLE, HONEST, NOBODY, ONCE, check_acknowledged
+from tests.chaos.tables.acknowledged import (
+    DURABLE,
+    EXPECTED,
+    HONEST,
+    NOBODY,
+    ONCE,
+    check_acknowledged,
+)
 from tests.chaos.tables.clocks import (
     AWAKE,
+    FORWARD,
     NOT_EARLY,
     NOT_LESS,
     NOT_MORE,
@@ -24,8 +32,8 @@ STORED = "rows gapless"
 
 CHECKS = (
     *(GAPLESS, SHOWN, HIDDEN),
-    *(STORED, DURABLE, ONCE, HONEST, NOBODY),
-    *(NOT_MORE, NOT_LESS, NOT_EARLY, AWAKE, STEADY),
+    *(STORED, DURABLE, ONCE, HONEST, NOBODY, EXPECTED),
+    *(NOT_MORE, NOT_LESS, NOT_EARLY, AWAKE, STEADY, FORWARD),
     *(ONE_RESULT, BOOKED_ONCE),
 )
 """Every promise by name, in the order of the report."""
@@ -37,6 +45,7 @@ def check(history: History) -> list[Finding]:
 
 
 def _findings(history: History) -> Iterator[Finding]:
+    outages = history.known_outages
     replays: dict[str, list[Step]] = {}
     for table_id, rows in history.rows.items():
         try:
@@ -48,8 +57,8 @@ def _findings(history: History) -> Iterator[Finding]:
         yield from check_shown(client, replays)
         yield from check_hidden(client, replays)
         yield from check_seen_clocks(client)
-        yield from check_awake(client, replays, history.outages)
+        yield from check_awake(client, replays, outages)
     yield from check_acknowledged(history.clients, replays)
     for table_id, steps in replays.items():
-        yield from check_clocks(table_id, steps, history.outages)
+        yield from check_clocks(table_id, steps, outages)
     yield from check_results(replays, history.booked)

@@ -16,7 +16,7 @@ from tests.chaos.tables.link import Broken, Command, Link, NoAnswer, Refused, Sh
 from tests.chaos.tables.script import Script
 
 _FIRST_PAUSE_S: Final = 0.05
-_LAST_PAUSE_S: Final = 0.4
+_LAST_PAUSE_S: Final = 1.0
 
 A = table_pb2.LegalAction
 

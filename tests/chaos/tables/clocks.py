@@ -5,7 +5,7 @@ did not sleep went through.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from okey.table import events as e
 from okey.table.commands import TimerKind
@@ -19,20 +19,26 @@ NOT_LESS = "never less than before the outage"
 NOT_EARLY = "no timeout with time left"
 AWAKE = "no timeout of who was awake"
 STEADY = "a deadline moves by a take-over only"
+FORWARD = "a table's time goes forward"
 
 SLACK_MS = 60
 """Between a signal and its stamp, and of rounding to milliseconds."""
+
+_NEAR_MS = 30_000
 
 _Key = tuple[TimerKind, int, int, bool]
 """A clock: its kind, seat and turn, and whether an AI plays that seat."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Running:
-    """A clock as it was started, before any outage."""
+    """A clock as it was started, before any outage; ``armed`` are the moments and deadlines with
+    which it was armed since.
+    """
 
     began_ms: int
     deadline_ms: int
+    armed: list[tuple[int, int]] = field(default_factory=list)
 
     def fair_ms(self, outages: Sequence[Outage], until_ms: int) -> int:
         """The earliest fair deadline, as far as outages until then tell."""
@@ -56,7 +62,12 @@ def check_clocks(
 ) -> Iterator[Finding]:
     """The stored deadlines of one table."""
     running: dict[_Key, _Running] = {}
+    last_ms = 0
     for step in steps:
+        back_ms = last_ms - step.row.at_ms
+        if back_ms > 0:
+            yield Finding(FORWARD, table_id, "", f"row {step.row.seq} is {back_ms} ms older")
+        last_ms = step.row.at_ms
         for check, text in _wrong(step, running, outages):
             yield Finding(check, table_id, "", f"row {step.row.seq}: {text}")
 
@@ -69,9 +80,11 @@ def _wrong(
     after = _clocks(step.after)
     is_takeover = any(isinstance(event, e.TableTakenOver) for event in step.row.events)
     for key in before.keys() - after.keys():
-        early_ms = running.pop(key).fair_ms(outages, at_ms) - at_ms
+        clock = running.pop(key)
+        early_ms = clock.fair_ms(outages, at_ms) - at_ms
         if _rang(key, step.row.events) and early_ms > SLACK_MS:
-            yield NOT_EARLY, f"{_name(key)} rang {early_ms} ms early"
+            why = _told(clock, outages, at_ms)
+            yield NOT_EARLY, f"{_name(key)} rang {early_ms} ms early; {why}"
     for key, deadline_ms in after.items():
         if before.get(key) == deadline_ms:
             continue
@@ -83,9 +96,30 @@ def _wrong(
                 yield STEADY, f"{_name(key)} went from {before[key]} to {deadline_ms}"
             running[key] = _Running(at_ms, deadline_ms)
             continue
-        robbed_ms = running[key].fair_ms(outages, at_ms) - deadline_ms
+        clock = running[key]
+        clock.armed.append((at_ms, deadline_ms))
+        robbed_ms = clock.fair_ms(outages, at_ms) - deadline_ms
         if robbed_ms > SLACK_MS:
-            yield NOT_LESS, f"{_name(key)} lost {robbed_ms} ms by an outage"
+            why = _told(clock, outages, at_ms)
+            yield NOT_LESS, f"{_name(key)} lost {robbed_ms} ms; {why}"
+
+
+def _told(clock: _Running, outages: Sequence[Outage], at_ms: int) -> str:
+    """What became of a clock until then: the times that it had, and when it got them."""
+    times = [(clock.began_ms, clock.deadline_ms), *clock.armed]
+    had = [f"{deadline - at} ms at {at - at_ms:+} ms" for at, deadline in times]
+    return f"it had {', '.join(had)}; {_since(outages, clock.began_ms, at_ms)}"
+
+
+def _since(outages: Sequence[Outage], from_ms: int, until_ms: int) -> str:
+    """The outages within that time, in words."""
+    met = [
+        f"{outage.target} {outage.kind} from {outage.began_ms - until_ms:+} ms "
+        f"to {outage.ended_ms - until_ms:+} ms"
+        for outage in outages
+        if outage.ended_ms > from_ms and outage.began_ms < until_ms
+    ]
+    return f"met {', '.join(met) or 'no outage'}"
 
 
 def _clocks(state: TableState) -> dict[_Key, int]:
@@ -198,19 +232,15 @@ def check_awake(
         has_timed_out = any(isinstance(event, e.TurnTimedOut) for event in step.row.events)
         if has_timed_out and turn.number not in client.overslept:
             text = f"row {step.row.seq}: turn {turn.number} timed out; "
-            text += _told(client, turn.number, turn.deadline_ms, outages)
+            text += _tried(client, turn.number, turn.deadline_ms, outages)
             yield Finding(AWAKE, client.table_id, client.player, text)
 
 
-def _told(client: ClientHistory, turn: int, deadline_ms: int, outages: Sequence[Outage]) -> str:
+def _tried(client: ClientHistory, turn: int, deadline_ms: int, outages: Sequence[Outage]) -> str:
     """What the player tried in that turn, and the outages around it."""
     tries = [_try(asked, deadline_ms) for asked in client.asked if asked.turn == turn]
-    near = [
-        f"{outage.target} {outage.kind} until {outage.ended_ms - deadline_ms:+} ms"
-        for outage in outages
-        if deadline_ms - 30_000 < outage.ended_ms and outage.began_ms <= deadline_ms
-    ]
-    return f"tried: {'; '.join(tries) or 'nothing'}; outages: {'; '.join(near) or 'none'}"
+    met = _since(outages, deadline_ms - _NEAR_MS, deadline_ms)
+    return f"tried: {'; '.join(tries) or 'nothing'}; {met}"
 
 
 def _try(asked: Asked, deadline_ms: int) -> str:

@@ -9,15 +9,10 @@ from random import Random
 from typing import Final
 
 from okey_runtime.clock import Clock
-from tests.chaos.tables.history import Outage
+from tests.chaos.tables.history import DATABASE, ENGINE, KILLED, PAUSED, RESTARTED, Outage
 from tests.chaos.tables.stand import TablesStand
 
-ENGINE: Final = "engine"
-DATABASE: Final = "database"
 BOTH: Final = "both"
-KILLED: Final = "killed"
-PAUSED: Final = "paused"
-RESTARTED: Final = "restarted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,20 @@ Plain values without behaviour, so that the checks are functions of them and can
 histories. All times are milliseconds since the epoch.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from services.engine.record import Row
+
+ENGINE: Final = "engine"
+DATABASE: Final = "database"
+KILLED: Final = "killed"
+PAUSED: Final = "paused"
+RESTARTED: Final = "restarted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +28,11 @@ class Outage:
     kind: str
     began_ms: int
     ended_ms: int
+
+    @property
+    def length_ms(self) -> int:
+        """How long it lasted."""
+        return self.ended_ms - self.began_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +109,32 @@ class ClientHistory:
 class History:
     """A whole run; ``rows`` by table as stored in the end, ``booked`` counts the wallet's journals
     by kind and match.
+
+    A pause of at most ``unnoticed_ms`` may pass for a slow answer, so that clocks run on.
     """
 
     outages: Sequence[Outage]
+    unnoticed_ms: int
     clients: Sequence[ClientHistory]
     rows: Mapping[str, Sequence[Row]]
     booked: Counter[tuple[str, str]]
+
+    @property
+    def known_outages(self) -> list[Outage]:
+        """The outages that the engine could know of: without pauses that pass for slow answers, and
+        of the database only from the first command on that needed it.
+        """
+        sent = sorted(asked.sent_ms for client in self.clients for asked in client.asked)
+        known = []
+        for outage in self.outages:
+            if outage.kind == PAUSED and outage.length_ms <= self.unnoticed_ms:
+                continue
+            began_ms = outage.began_ms
+            if outage.target == DATABASE:
+                later = sent[bisect_left(sent, began_ms) :]
+                began_ms = min(later[0] if later else outage.ended_ms, outage.ended_ms)
+            known.append(replace(outage, began_ms=began_ms))
+        return known
 
 
 @dataclass(frozen=True, slots=True)

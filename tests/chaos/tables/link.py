@@ -101,7 +101,8 @@ class Caller:
 
 
 def _why(error: grpc.aio.AioRpcError) -> str:
-    return from_rpc_error(error).reason or error.code().name
+    """The engine's reason; in small letters the code, where the call broke without one."""
+    return from_rpc_error(error).reason or error.code().name.lower()
 
 
 class UnaryLink:
@@ -189,6 +190,11 @@ class PlayLink:
                 result = await waiting
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError, TimeoutError) as error:
             raise NoAnswer(type(error).__name__) from error
+        except asyncio.CancelledError:
+            # Also what gRPC raises for a call that was hung up, though nobody cancels this task.
+            if _is_cancelled():
+                raise
+            raise NoAnswer("the stream was hung up") from None
         finally:
             del self._waiting[command.request_id]
         if result is None:
@@ -206,10 +212,15 @@ class PlayLink:
             waiting.set_result(result)
 
 
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 def _reason(status: status_pb2.Status) -> str:
     info = error_details_pb2.ErrorInfo()
     reasons = [info.reason for detail in status.details if detail.Unpack(info)]
-    return reasons[0] if reasons else status_code(status).name
+    return reasons[0] if reasons else status_code(status).name.lower()
 
 
 def _play_request(command: Command) -> engine_pb2.PlayRequest:

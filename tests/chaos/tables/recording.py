@@ -65,7 +65,7 @@ def true_history() -> History:
     steps = replay(table.rows)
     clients = [*(client_of(player, steps) for player in PLAYERS[:2]), client_of("guest", steps)]
     _sleeper(clients, table).overslept.add(_timed_out_turn(steps))
-    return History([outage], clients, {TABLE_ID: table.rows}, _booked(table.events))
+    return History([outage], 2_500, clients, {TABLE_ID: table.rows}, _booked(table.events))
 
 
 def _outage(table: RecordedTable) -> Outage:

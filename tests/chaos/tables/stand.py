@@ -18,7 +18,7 @@ from tests.chaos.tables.link import Caller
 from tests.fixtures.postgres import PostgresServer
 
 _CHANNELS: Final = 8
-_BOT_PACE_MS: Final = 1_200
+_LOOK_MS: Final = 500
 
 
 class TablesStand(Stand):
@@ -27,13 +27,26 @@ class TablesStand(Stand):
     NAMES = ("engine", "wallet", "bots")
 
     def __init__(
-        self, folder: Path, server: PostgresServer, clock_factor: int, bot_pace_ms: int
+        self,
+        folder: Path,
+        server: PostgresServer,
+        clock_factor: int,
+        bot_pace_ms: int,
+        stall_ms: int,
     ) -> None:
         super().__init__(folder, server, Random(0), armed_share=0.0)
         self._clock_factor = clock_factor
         self._bot_pace_ms = bot_pace_ms
+        self._stall_ms = stall_ms
         self._channels: list[grpc.aio.Channel] = []
         self._callers = 0
+
+    @property
+    def unnoticed_ms(self) -> int:
+        """How long a pause may be taken for slow answers: the engine's setting, and the time until
+        it looks again.
+        """
+        return self._stall_ms + _LOOK_MS
 
     def caller(self, subject: str, role: Role = Role.PLAYER) -> Caller:
         """A way to the engine for one subject, over channels that everybody shares."""
@@ -66,6 +79,7 @@ class TablesStand(Stand):
             "OKEY_BOTS_ADDRESS": self.addresses["bots"],
             "OKEY_BOT_PACE_MS": str(self._bot_pace_ms),
             "OKEY_CLOCK_FACTOR": str(self._clock_factor),
+            "OKEY_STALL_MS": str(self._stall_ms),
         }
         special["wallet"] |= {
             "OKEY_ENGINE_ADDRESS": self.addresses["engine"],
@@ -76,10 +90,15 @@ class TablesStand(Stand):
 
 @asynccontextmanager
 async def standing(
-    folder: Path, server: PostgresServer, *, clock_factor: int, bot_pace_ms: int = _BOT_PACE_MS
+    folder: Path,
+    server: PostgresServer,
+    *,
+    clock_factor: int = 1,
+    bot_pace_ms: int = 1_200,
+    stall_ms: int = 2_000,
 ) -> AsyncIterator[TablesStand]:
-    """A stand that runs until the block ends."""
-    stand = TablesStand(folder, server, clock_factor, bot_pace_ms)
+    """A stand that runs until the block ends; the defaults are those of the engine."""
+    stand = TablesStand(folder, server, clock_factor, bot_pace_ms, stall_ms)
     try:
         await stand.start()
         yield stand

@@ -10,11 +10,23 @@ from okey.api.engine.v1 import engine_pb2
 from okey.table import events as e
 from okey.table.events import Event
 from services.engine.record import Request, Row
-from tests.chaos.tables.acknowledged import DURABLE, HONEST, NOBODY, ONCE
+from tests.chaos.tables.acknowledged import DURABLE, EXPECTED, HONEST, NOBODY, ONCE
 from tests.chaos.tables.checker import STORED, check
-from tests.chaos.tables.clocks import AWAKE, NOT_EARLY, NOT_LESS, NOT_MORE, STEADY, away_ms
+from tests.chaos.tables.clocks import (
+    AWAKE,
+    FORWARD,
+    NOT_EARLY,
+    NOT_LESS,
+    NOT_MORE,
+    STEADY,
+    away_ms,
+)
 from tests.chaos.tables.hidden import HIDDEN
 from tests.chaos.tables.history import (
+    DATABASE,
+    ENGINE,
+    KILLED,
+    PAUSED,
     Asked,
     ClientHistory,
     Ended,
@@ -314,6 +326,21 @@ def test_a_command_of_unknown_end_may_be_stored_or_not(history: History) -> None
     assert broken(history) == set()
 
 
+@pytest.mark.parametrize("is_final", [True, False])
+def test_a_command_that_met_an_unexpected_error(history: History, is_final: bool) -> None:
+    asked = asked_of(history)[0]
+    if is_final:
+        asked_of(history).append(Asked("draw", "request-broken", 0, refusal="INTERNAL"))
+    else:
+        asked.errors.append("INTERNAL")
+    assert broken(history) == {EXPECTED}
+
+
+def test_a_stream_that_ended_with_an_unexpected_error(history: History) -> None:
+    history.clients[2].heard.append(Ended(0, "INTERNAL"))
+    assert broken(history) == {EXPECTED}
+
+
 def test_a_row_that_is_missing(history: History) -> None:
     del rows_of(history)[5]
     assert STORED in broken(history)
@@ -364,9 +391,10 @@ def test_a_timeout_of_a_paused_engine(history: History) -> None:
     """The engine stood still for five seconds of the turn, and nobody took over."""
     index, _ = first(history, e.TurnTimedOut)
     at_ms = rows_of(history)[index].at_ms
-    paused = Outage("engine", "paused", at_ms - 6_000, at_ms - 1_000)
+    paused = Outage(ENGINE, PAUSED, at_ms - 6_000, at_ms - 1_000)
     spoilt = replace(history, outages=[*history.outages, paused])
     assert broken(spoilt) == {NOT_EARLY}
+    assert broken(replace(spoilt, unnoticed_ms=5_000)) == set()
 
 
 def test_a_timeout_of_a_player_who_was_awake(history: History) -> None:
@@ -385,12 +413,33 @@ def test_a_deadline_that_comes_nearer(history: History) -> None:
     assert broken(history) == {STEADY}
 
 
+def test_an_outage_of_the_database_begins_with_the_first_command(history: History) -> None:
+    """Whom it keeps from nothing it costs nothing."""
+    outage = Outage(DATABASE, KILLED, 1_000, 9_000)
+    client = history.clients[0]
+    client.asked[:] = [Asked("draw", "one", 500), Asked("draw", "two", 4_000)]
+    unmet = [ClientHistory("unmet", TABLE_ID)]
+    assert replace(history, outages=[outage], clients=[client]).known_outages == [
+        replace(outage, began_ms=4_000)
+    ]
+    assert replace(history, outages=[outage], clients=unmet).known_outages == [
+        replace(outage, began_ms=9_000)
+    ]
+
+
+def test_a_row_that_is_older_than_the_one_before(history: History) -> None:
+    index, _ = first(history, e.NonceAdded)
+    at_ms = rows_of(history)[index - 1].at_ms
+    rows_of(history)[index] = replace(rows_of(history)[index], at_ms=at_ms - 1)
+    assert broken(history) == {FORWARD}
+
+
 def test_outages_that_overlap_count_once() -> None:
     outages = [
-        Outage("engine", "killed", 100, 200),
-        Outage("database", "killed", 150, 250),
-        Outage("database", "paused", 160, 180),
-        Outage("engine", "killed", 400, 500),
+        Outage(ENGINE, KILLED, 100, 200),
+        Outage(DATABASE, KILLED, 150, 250),
+        Outage(DATABASE, PAUSED, 160, 180),
+        Outage(ENGINE, KILLED, 400, 500),
     ]
     assert away_ms(outages, 0, 1_000) == 250
     assert away_ms(outages, 120, 450) == 180
