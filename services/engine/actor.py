@@ -224,9 +224,10 @@ class TableActor:
     async def _next(self) -> _Envelope:
         """The next command, once something can be decided."""
         while not self._queue or self._standstill.is_on:
-            await self._standstill.over()
-            self._wake.clear()
-            if not self._queue:
+            if self._standstill.is_on:
+                await self._standstill.over()
+            else:
+                self._wake.clear()
                 await self._wake.wait()
         return self._queue.popleft()
 
@@ -277,17 +278,15 @@ class TableActor:
         names: tuple[tuple[str, str], ...],
     ) -> None:
         """Commit the row, or give the table up where it is not certain that it is ours."""
-        is_bound = after.config.rules.one_table_per_player
-        was = seated_players(before) if before is not None and is_bound else frozenset()
-        now = seated_players(after) if is_bound else frozenset()
+        joined, left = _joined_and_left(before, after)
         append = Append(
             table_id=self.table_id,
             seq=row.seq,
             at_ms=row.at_ms,
             payload=row.payload,
             request=row.request,
-            joined=tuple(sorted(now - was)),
-            left=tuple(sorted(was - now)),
+            joined=joined,
+            left=left,
             names=names,
             is_last=after.is_done,
             deadline_ms=min((timer.deadline_ms for timer in running_timers(after)), default=0),
@@ -315,3 +314,15 @@ class TableActor:
 
     def _reloading(self) -> TableReloading:
         return TableReloading(f"table {self.table_id} is being loaded; send the request again")
+
+
+def _joined_and_left(
+    before: TableState | None, after: TableState
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Who is bound to the table now and was not, and who was and is not any more (W3)."""
+    is_same = before is not None and before.seats is after.seats and before.phase is after.phase
+    if is_same or not after.config.rules.one_table_per_player:
+        return (), ()
+    was = seated_players(before) if before is not None else frozenset()
+    now = seated_players(after)
+    return tuple(sorted(now - was)), tuple(sorted(was - now))
