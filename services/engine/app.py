@@ -24,6 +24,7 @@ from services.engine.event_servicer import EventServicer
 from services.engine.feed import FedStore, Feed
 from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal
+from services.engine.money_events import MoneyEvents
 from services.engine.operator_servicer import OperatorServicer
 from services.engine.operators import Operators
 from services.engine.rating_sink import RatingSink
@@ -35,6 +36,7 @@ from services.engine.standstill import Standstill, WatchedStore
 from services.engine.steady_clock import SteadyClock
 from services.engine.stores import Stores
 from services.engine.tables import Tables
+from services.engine.voiding import Voiding
 from services.engine.wallet_sink import WalletSink
 
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
@@ -95,19 +97,13 @@ class EngineApp:
         feed = Feed(self._database, clock)
         store = FedStore(WatchedStore(journal, standstill), feed)
         commit = GroupCommit(store, clock)
+        wallet = WalletSink(self._open(settings.wallet_address, token))
+        operators = Operators(self._database)
         tables = self._tables = Tables(
-            Stores(
-                journal,
-                Snapshots(self._database),
-                Operators(self._database),
-                settings.snapshot_every_rows,
-            ),
+            Stores(journal, Snapshots(self._database), operators, settings.snapshot_every_rows),
             commit,
             clock,
-            [
-                WalletSink(self._open(settings.wallet_address, token)),
-                RatingSink(self._open(settings.rating_address, token)),
-            ],
+            [wallet, RatingSink(self._open(settings.rating_address, token))],
             AiSeats(
                 BotWorkers(self._open(settings.bots_address, token)),
                 clock,
@@ -132,7 +128,8 @@ class EngineApp:
         engine_pb2_grpc.add_OperatorServiceServicer_to_server(
             OperatorServicer(
                 tables,
-                journal,
+                Voiding(tables, journal, operators, wallet, clock),
+                MoneyEvents(journal, operators),
                 clock,
                 host.readiness,
                 settings.engine_name,

@@ -84,6 +84,12 @@ class StandsStill(DatabaseAway):
         return 1_000
 
 
+class WalletAway(Unavailable):
+    """The wallet gives no definite answer; send the same request again."""
+
+    reason = "WALLET_AWAY"
+
+
 class EngineStopping(Unavailable):
     """This engine stops; send the same request again, elsewhere or a little later."""
 

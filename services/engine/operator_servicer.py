@@ -17,10 +17,10 @@ from okey_runtime.logging import get_logger
 from okey_runtime.readiness import Readiness
 from services.engine.actor import TableActor
 from services.engine.errors import NoSuchEngine
-from services.engine.journal import Journal
-from services.engine.money_events import money_events
+from services.engine.money_events import MoneyEvents
 from services.engine.player_commands import request_of
 from services.engine.tables import Tables
+from services.engine.voiding import Voiding
 from services.engine.wire import named_view
 
 SERVICE: Final = "okey.api.engine.v1.OperatorService"
@@ -33,6 +33,7 @@ ACCESS: Final = AccessTable.of(
     {
         "ListTables": {Role.OPERATOR, Role.LOBBY},
         "VoidMatch": _OPERATOR,
+        "VoidTable": _OPERATOR,
         "ReleaseTable": _OPERATOR,
         "MoveTable": _OPERATOR,
         "Drain": _OPERATOR,
@@ -56,7 +57,8 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
     def __init__(
         self,
         tables: Tables,
-        journal: Journal,
+        voiding: Voiding,
+        money: MoneyEvents,
         clock: Clock,
         readiness: Readiness,
         engine: str,
@@ -64,7 +66,8 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         end: Callable[[], None],
     ) -> None:
         self._tables = tables
-        self._journal = journal
+        self._voiding = voiding
+        self._money = money
         self._clock = clock
         self._readiness = readiness
         self._engine = engine
@@ -75,7 +78,11 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
     async def ListTables(
         self, request: engine_pb2.ListTablesRequest, context: Context
     ) -> engine_pb2.ListTablesResponse:
-        """The tables that are not closed, quarantined ones too, by id."""
+        """The tables that are not closed, quarantined ones too, by id.
+
+        A list with holes would take tables off the lobby's, so it waits until all are loaded.
+        """
+        await self._tables.loaded()
         size = request.page_size or _PAGE
         live = {actor.table_id: actor for actor in self._tables.live()}
         for table_id in self._summaries.keys() - live.keys():
@@ -87,7 +94,11 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
             tables=[
                 self._summary(live[table_id])
                 if table_id in live
-                else engine_pb2.TableSummary(table_id=table_id, is_quarantined=True)
+                else engine_pb2.TableSummary(
+                    table_id=table_id,
+                    is_quarantined=True,
+                    quarantine_reason=self._tables.quarantined[table_id].reason,
+                )
                 for table_id in page
             ],
             next_page_token=page[-1] if len(wanted) > size else "",
@@ -99,12 +110,27 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
     ) -> engine_pb2.VoidMatchResponse:
         """Void the running match (M10)."""
         operator = current_identity().subject
-        actor = await self._tables.get(request.table_id)
-        accepted = await actor.submit(
+        accepted = await self._tables.void(
+            request.table_id,
             c.VoidMatch(operator, request.reason),
             request_of(operator, request, request.request_id),
         )
         return engine_pb2.VoidMatchResponse(seq=accepted.seq)
+
+    async def VoidTable(
+        self, request: engine_pb2.VoidTableRequest, context: Context
+    ) -> engine_pb2.VoidTableResponse:
+        """End the table (M10)."""
+        operator = current_identity().subject
+        ended = await self._voiding.void_table(
+            request.table_id,
+            operator,
+            request.reason,
+            request_of(operator, request, request.request_id),
+        )
+        return engine_pb2.VoidTableResponse(
+            seq=ended.seq, match_ids=ended.match_ids, left_at_wallet=ended.left_at_wallet
+        )
 
     async def ReleaseTable(
         self, request: engine_pb2.ReleaseTableRequest, context: Context
@@ -156,7 +182,7 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         self, request: engine_pb2.ExportMoneyEventsRequest, context: Context
     ) -> AsyncIterator[engine_pb2.ExportMoneyEventsResponse]:
         """Every event that moves chips."""
-        async for event in money_events(self._journal, request.table_ids, request.since_ms):
+        async for event in self._money.of(request.table_ids, request.since_ms):
             yield event
 
     def _summary(self, actor: TableActor) -> engine_pb2.TableSummary:

@@ -31,8 +31,8 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Voided:
-    """Who voided a table whose rows do not replay, why, and the matches that the wallet was told
-    of; ``is_done`` once it has answered.
+    """Who voided a table whose rows do not replay, why, and the matches that the wallet is told
+    of; ``is_done`` once it has answered everything.
     """
 
     at_ms: int

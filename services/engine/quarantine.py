@@ -44,25 +44,29 @@ class Quarantine:
             return False
         stopped = Stopped(self._clock.now_ms(), reason)
         await self._operators.stop(table_id, stopped)
-        self._note(table_id, stopped)
+        self.note(table_id, stopped)
         _log.error("table_quarantined", table_id=table_id, reason=reason)
         return True
 
     def stop_unreadable(self, table_id: str, error: BaseException) -> TableQuarantined:
         """Its rows do not replay: until somebody releases it, or a new process tries."""
-        self._note(table_id, Stopped(0, f"its rows do not replay ({type(error).__name__})"))
+        self.note(table_id, Stopped(0, f"its rows do not replay ({type(error).__name__})"))
         _log.error("table_quarantined", table_id=table_id, exc_info=error)
         return self._refusal(table_id)
 
+    def suspend(self, table_id: str) -> None:
+        """Let it be loaded for once; ``lift`` or ``note`` must follow."""
+        self._stopped.pop(table_id, None)
+
     async def lift(self, table_id: str) -> Stopped | None:
         """It may go on; since when it stood still, if it did."""
-        if table_id in self._stopped:
-            await self._operators.lift(table_id)
+        await self._operators.lift(table_id)
         stopped = self._stopped.pop(table_id, None)
         QUARANTINED.set(len(self._stopped))
         return stopped
 
-    def _note(self, table_id: str, stopped: Stopped) -> None:
+    def note(self, table_id: str, stopped: Stopped) -> None:
+        """It stands still in this process."""
         self._stopped[table_id] = stopped
         QUARANTINED.set(len(self._stopped))
 

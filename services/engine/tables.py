@@ -18,7 +18,6 @@ from services.engine.counting import count_row, count_table, uncount_table
 from services.engine.errors import (
     EngineStopping,
     NoSuchTable,
-    TableQuarantined,
     TableReloading,
 )
 from services.engine.journal import Unretired
@@ -28,6 +27,7 @@ from services.engine.quarantine import Quarantine
 from services.engine.record import Request
 from services.engine.recovery import Recovery
 from services.engine.relay import Relays, Sink
+from services.engine.reloads import Reloads
 from services.engine.snapshots import Snapshotter
 from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
@@ -37,8 +37,6 @@ from services.engine.watching import StreamEndReason
 
 _KEPT_CLOSED: Final = 128
 _PAGE: Final = 1_000
-_FIRST_WAIT_S: Final = 0.05
-_LAST_WAIT_S: Final = 2.0
 
 _log = get_logger(__name__)
 
@@ -77,7 +75,7 @@ class Tables:
         self._closed: OrderedDict[str, TableActor] = OrderedDict()
         self._runs: dict[str, asyncio.Task[None]] = {}
         self._loads: dict[str, asyncio.Task[TableActor]] = {}
-        self._reloading: dict[str, int] = {}
+        self._reloads = Reloads(self._load_lost)
         self._held: dict[str, Timer] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._is_stopping = False
@@ -94,7 +92,7 @@ class Tables:
         """
         table_id = command.config.table_id
         self._refuse_if_stopping()
-        self._refuse_if_reloading(table_id)
+        self._reloads.refuse(table_id)
         known = self._actors.get(table_id)
         if known is None and await self._journal.registered(table_id) is not None:
             known = await self.get(table_id)
@@ -118,7 +116,7 @@ class Tables:
             NoSuchTable, TableQuarantined, TableReloading, EngineStopping, DatabaseAway.
         """
         self._refuse_if_stopping()
-        self._refuse_if_reloading(table_id)
+        self._reloads.refuse(table_id)
         self._quarantine.refuse(table_id)
         actor = self._actors.get(table_id)
         if actor is not None:
@@ -155,7 +153,7 @@ class Tables:
     @property
     def is_settled(self) -> bool:
         """Whether every table is loaded that was there at the start, or was lost since."""
-        return not self._reloading and self._recovery.is_over
+        return not self._reloads and self._recovery.is_over
 
     @property
     def inherited_ms(self) -> int:
@@ -178,8 +176,32 @@ class Tables:
         actor = self._actors.get(table_id)
         if actor is None:
             return await self.get(table_id)
-        self._let_go(actor, StreamEndReason.STREAM_END_REASON_TABLE_RELOADED)
+        self._drop(table_id)
         return await self._load_once(table_id, self._clock.now_ms())
+
+    async def void(self, table_id: str, command: c.Command, request: Request) -> Accepted:
+        """Have an operator's command decided, also at a table that stands still: that goes on only
+        if the command is accepted.
+
+        Raises ``TableQuarantined`` where the table cannot be read, or why it is refused.
+        """
+        stopped = self.quarantined.get(table_id)
+        if stopped is None:
+            return await (await self.get(table_id)).submit(command, request)
+        self._quarantine.suspend(table_id)
+        try:
+            actor = await self._load_once(table_id, stopped.at_ms)
+            accepted = await actor.submit(command, request)
+        except OkeyError:
+            self._quarantine.note(table_id, stopped)
+            self._drop(table_id)
+            raise
+        await self._quarantine.lift(table_id)
+        return accepted
+
+    def close_voided(self, table_id: str) -> None:
+        """A table was voided past its journal: it is no more."""
+        self._quarantine.suspend(table_id)
 
     async def quarantine(self, table_id: str, reason: str) -> bool:
         """Let a table go and keep it still until it is released; whether it was not still before.
@@ -190,9 +212,7 @@ class Tables:
             raise NoSuchTable(f"there is no table {table_id}")
         has_changed = await self._quarantine.stop(table_id, reason)
         self._recovery.drop(table_id)
-        actor = self._actors.get(table_id)
-        if actor is not None:
-            self._let_go(actor, StreamEndReason.STREAM_END_REASON_TABLE_RELOADED)
+        self._drop(table_id)
         return has_changed
 
     async def set_maintenance(self, is_on: bool, operator: str) -> None:
@@ -222,6 +242,10 @@ class Tables:
         """Return once every table is there that was to be recovered."""
         await self._recovery.over()
 
+    def _refuse_if_stopping(self) -> None:
+        if self._is_stopping:
+            raise EngineStopping("this engine is stopping; send the request again")
+
     def stop(self) -> None:
         """Take nothing new and end every stream."""
         self._is_stopping = True
@@ -237,14 +261,6 @@ class Tables:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-
-    def _refuse_if_stopping(self) -> None:
-        if self._is_stopping:
-            raise EngineStopping("this engine is stopping; send the request again")
-
-    def _refuse_if_reloading(self, table_id: str) -> None:
-        if table_id in self._reloading:
-            raise TableReloading(f"table {table_id} is being loaded; send the request again")
 
     # Loading --------------------------------------------------------------------------------------
 
@@ -299,6 +315,11 @@ class Tables:
         uncount_table(actor.state)
         self._runs.pop(actor.table_id).cancel()
 
+    def _drop(self, table_id: str) -> None:
+        actor = self._actors.get(table_id)
+        if actor is not None:
+            self._let_go(actor, StreamEndReason.STREAM_END_REASON_TABLE_RELOADED)
+
     def _let_go(self, actor: TableActor, reason: StreamEndReason.ValueType) -> None:
         self.timers.disarm(actor.table_id)
         self._held.pop(actor.table_id, None)
@@ -310,34 +331,16 @@ class Tables:
 
     def _lost(self, actor: TableActor) -> None:
         """The journal went another way than the actor: forget what it thinks, load anew."""
-        table_id = actor.table_id
-        if not self._is_stopping and table_id not in self._reloading:
+        if not self._is_stopping and not self._reloads.is_loading(actor.table_id):
             # From here on the table's clocks stand still, if they have not before.
             known_ms = (actor.stopped_ms, self._standstill.since_ms)
-            self._reloading[table_id] = min(
-                (ms for ms in known_ms if ms is not None), default=self._clock.now_ms()
-            )
-            self._spawn(self._reload(table_id))
+            since_ms = min((ms for ms in known_ms if ms is not None), default=self._clock.now_ms())
+            self._spawn(self._reloads.load(actor.table_id, since_ms))
 
-    async def _reload(self, table_id: str) -> None:
-        wait_s = _FIRST_WAIT_S
-        try:
-            while not self._is_stopping:
-                await self._drop_lost(table_id)
-                try:
-                    is_there = await self._journal.registered(table_id) is not None
-                    if is_there and table_id not in self._actors:
-                        await self._load_once(table_id, self._reloading[table_id])
-                except TableQuarantined:
-                    return
-                except (Unavailable, Exhausted) as error:
-                    _log.warning("reload_failed", table_id=table_id, error=str(error))
-                    await asyncio.sleep(wait_s)
-                    wait_s = min(2 * wait_s, _LAST_WAIT_S)
-                else:
-                    return
-        finally:
-            del self._reloading[table_id]
+    async def _load_lost(self, table_id: str, since_ms: int) -> None:
+        await self._drop_lost(table_id)
+        if table_id not in self._actors and await self._journal.registered(table_id) is not None:
+            await self._load_once(table_id, since_ms)
 
     async def _drop_lost(self, table_id: str) -> None:
         actor = self._actors.get(table_id)
@@ -377,8 +380,8 @@ class Tables:
 
     def _retire_if_told(self, actor: TableActor) -> None:
         """A closed table whose sinks know everything needs no memory any more."""
-        is_here = self._actors.get(actor.table_id) is actor
-        if actor.table.is_done and is_here and self._relays.are_idle(actor.table_id):
+        is_told = actor.table.is_done and self._relays.are_idle(actor.table_id)
+        if is_told and self._actors.get(actor.table_id) is actor:
             self._spawn(self._retire(actor))
 
     async def _retire(self, actor: TableActor) -> None:

@@ -17,7 +17,7 @@ from services.okeyctl import hands as hand_lines
 from services.okeyctl import simulate as simulation
 from services.okeyctl import tables as table_views
 from services.okeyctl import tables_verify as deals
-from services.okeyctl import wallet_commands
+from services.okeyctl import void_command, wallet_commands
 from services.okeyctl.anchors import add_anchors, read_anchors
 from services.okeyctl.demo.platform import PlatformDidNotStart
 from services.okeyctl.demo.run import DidNotHappen, run_demo
@@ -196,6 +196,21 @@ def watch_table(
     with refusals():
         way = reach("engine", data_dir, engine, token_file)
         asyncio.run(show())
+
+
+@tables.command("void")
+def void_table(
+    table_id: str,
+    reason: Annotated[str, typer.Option(help="Why, for the record.")],
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    engine: EngineAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """End a table: its running match is voided and every stake goes back (M10)."""
+    with refusals():
+        way = reach("engine", data_dir, engine, token_file)
+        response = asyncio.run(void_command.void_table(way, table_id, reason))
+    print("\n".join(void_command.void_lines(table_id, response)))
 
 
 @tables.command("verify")

@@ -66,7 +66,10 @@ def _evolve_phase(
             )
         case e.TableClosed():
             # Ç10: what was left in the kasa has gone to the house.
-            return replace(state, phase=Phase.CLOSED, phase_deadline_ms=0, sealed=None, kasa=0)
+            # A result that is with the wallet stands; nobody waits for its answer any more.
+            return replace(
+                state, phase=Phase.CLOSED, phase_deadline_ms=0, sealed=None, kasa=0, match=None
+            )
         case _:
             return _evolve_match(state, event)
 

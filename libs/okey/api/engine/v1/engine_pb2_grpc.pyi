@@ -243,7 +243,15 @@ class OperatorServiceStub:
     ListTables: _aio.UnaryUnaryMultiCallable[_engine_pb2.ListTablesRequest, _engine_pb2.ListTablesResponse]
     """The tables that are not closed, or all, by table id in pages. Roles: operator, lobby."""
     VoidMatch: _aio.UnaryUnaryMultiCallable[_engine_pb2.VoidMatchRequest, _engine_pb2.VoidMatchResponse]
-    """Voids the running match of a table: every stake back (M10). Roles: operator. Reasons: NO_MATCH_RUNNING."""
+    """Voids the running match of a table: every stake back (M10). A table that stands still and can be read is released
+    by it. Roles: operator. Reasons: NO_MATCH_RUNNING.
+    """
+    VoidTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.VoidTableRequest, _engine_pb2.VoidTableResponse]
+    """Ends a table whatever it is doing: the match that is played or about to start is voided (M10), a result that is
+    with the wallet stands, stakes for the next match go back, what is left in the kasa is the house's (Ç10). Also
+    for a table that stands still, and for one whose journal does not replay: that is voided past its journal, with
+    the wallet alone. Roles: operator. Reasons: WALLET_AWAY.
+    """
     ReleaseTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.ReleaseTableRequest, _engine_pb2.ReleaseTableResponse]
     """Drops a table from memory and loads it again from its journal; ends its streams, resumably. Roles: operator."""
     MoveTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.MoveTableRequest, _engine_pb2.MoveTableResponse]
@@ -280,7 +288,21 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.VoidMatchRequest,
         context: _aio.ServicerContext[_engine_pb2.VoidMatchRequest, _abc.Awaitable[_engine_pb2.VoidMatchResponse]],
     ) -> _abc.Awaitable[_engine_pb2.VoidMatchResponse]:
-        """Voids the running match of a table: every stake back (M10). Roles: operator. Reasons: NO_MATCH_RUNNING."""
+        """Voids the running match of a table: every stake back (M10). A table that stands still and can be read is released
+        by it. Roles: operator. Reasons: NO_MATCH_RUNNING.
+        """
+
+    @_abc_1.abstractmethod
+    def VoidTable(
+        self,
+        request: _engine_pb2.VoidTableRequest,
+        context: _aio.ServicerContext[_engine_pb2.VoidTableRequest, _abc.Awaitable[_engine_pb2.VoidTableResponse]],
+    ) -> _abc.Awaitable[_engine_pb2.VoidTableResponse]:
+        """Ends a table whatever it is doing: the match that is played or about to start is voided (M10), a result that is
+        with the wallet stands, stakes for the next match go back, what is left in the kasa is the house's (Ç10). Also
+        for a table that stands still, and for one whose journal does not replay: that is voided past its journal, with
+        the wallet alone. Roles: operator. Reasons: WALLET_AWAY.
+        """
 
     @_abc_1.abstractmethod
     def ReleaseTable(

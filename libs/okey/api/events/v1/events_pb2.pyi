@@ -44,6 +44,8 @@ class _VacateReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_VacateRe
     """The wallet found the stake's hold void when the match was to start."""
     VACATE_REASON_LEFT_LATE: _VacateReason.ValueType  # 5
     """The player left once everybody had paid, and gets no seat here before the next deal (W2)."""
+    VACATE_REASON_VOIDED: _VacateReason.ValueType  # 6
+    """An operator ended the table (M10)."""
 
 class VacateReason(_VacateReason, metaclass=_VacateReasonEnumTypeWrapper):
     """Why a seat became free."""
@@ -60,6 +62,8 @@ VACATE_REASON_START_DECLINED: VacateReason.ValueType  # 4
 """The wallet found the stake's hold void when the match was to start."""
 VACATE_REASON_LEFT_LATE: VacateReason.ValueType  # 5
 """The player left once everybody had paid, and gets no seat here before the next deal (W2)."""
+VACATE_REASON_VOIDED: VacateReason.ValueType  # 6
+"""An operator ended the table (M10)."""
 Global___VacateReason: _TypeAlias = VacateReason  # noqa: Y015
 
 class _ForfeitReason:
