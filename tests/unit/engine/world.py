@@ -52,6 +52,8 @@ class LosableJournal(Journal):
         self.appends = 0
         self._free = asyncio.Event()
         self._free.set()
+        self._answered = asyncio.Event()
+        self._answered.set()
 
     def hold(self) -> None:
         """Answer no commit until ``let_go``."""
@@ -74,6 +76,18 @@ class LosableJournal(Journal):
 
     async def append(self, batch: Sequence[Append]) -> list[Verdict]:
         self.appends += 1
+        self._answered.clear()
+        try:
+            return await self._append(batch)
+        finally:
+            self._answered.set()
+
+    async def answered(self) -> None:
+        """Return once no commit is under way, those apart that are held."""
+        if self._free.is_set():
+            await self._answered.wait()
+
+    async def _append(self, batch: Sequence[Append]) -> list[Verdict]:
         await self._free.wait()
         self._refuse_if_away()
         loss = self.losses.pop(0) if self.losses else ""
@@ -137,11 +151,17 @@ class World:
         """Notice time in which nothing ran; from now on ``pass_ms`` lets it pass."""
         self._spawn(self.standstill.run())
 
+    def forget_renewals(self) -> None:
+        """As if no engine had ever lived."""
+        self._renewals.clear()
+
     async def pass_ms(self, ms: int) -> None:
         """Let time pass while everything runs."""
         for left_ms in range(ms, 0, -BEAT_MS):
             self.clock.advance_ms(min(left_ms, BEAT_MS))
             await self.settled()
+            # A disk is slower than virtual time.
+            await self.journal.answered()
 
     def _spawn(self, *work: Coroutine[Any, Any, None]) -> None:
         self._tasks += [asyncio.create_task(each) for each in work]
