@@ -31,6 +31,7 @@ from services.engine.rating_sink import RatingSink
 from services.engine.renewal import Renewal
 from services.engine.servicer import TableServicer
 from services.engine.settings import EngineSettings
+from services.engine.shedding import Limits, Shedding
 from services.engine.snapshots import Snapshots
 from services.engine.standstill import Standstill, WatchedStore
 from services.engine.steady_clock import SteadyClock
@@ -122,8 +123,10 @@ class EngineApp:
         host.spawn(renewal.run(), "renewal")
         archiving = Archiving(Archive(self._database), clock, settings.archive_after_ms)
         host.spawn(archiving.run(), "archiving")
+        limits = Limits(settings.shed_lag_ms, settings.shed_rows, settings.most_streams)
+        shedding = Shedding(limits, standstill, commit)
         engine_pb2_grpc.add_TableServiceServicer_to_server(
-            TableServicer(tables, journal, clock, settings, host.address), host.grpc
+            TableServicer(tables, journal, clock, settings, host.address, shedding), host.grpc
         )
         engine_pb2_grpc.add_OperatorServiceServicer_to_server(
             OperatorServicer(
@@ -138,7 +141,7 @@ class EngineApp:
             ),
             host.grpc,
         )
-        self._events = EventServicer(feed, clock)
+        self._events = EventServicer(feed, clock, shedding)
         events_pb2_grpc.add_EventServiceServicer_to_server(self._events, host.grpc)
 
     async def drain(self) -> None:

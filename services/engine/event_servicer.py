@@ -1,7 +1,8 @@
 """EventService: the events of all tables for other teams, as a spectator may see them."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Any, Final
 
 import grpc
@@ -11,6 +12,7 @@ from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity
 from services.engine.feed import Feed, Page
+from services.engine.shedding import Shedding
 
 SERVICE: Final = "okey.api.events.v1.EventService"
 
@@ -25,7 +27,8 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class EventServicer(events_pb2_grpc.EventServiceServicer):
     """Follows the feed for each caller; ``stop`` ends every stream."""
 
-    def __init__(self, feed: Feed, clock: Clock) -> None:
+    def __init__(self, feed: Feed, clock: Clock, shedding: Shedding) -> None:
+        self._shedding = shedding
         self._feed = feed
         self._clock = clock
         self._stopping = asyncio.Event()
@@ -38,7 +41,14 @@ class EventServicer(events_pb2_grpc.EventServiceServicer):
         self, request: events_pb2.SubscribeRequest, context: Context
     ) -> AsyncIterator[Any]:
         """Every row after the cursor. Who takes no page for a minute is cancelled."""
-        position = await self._feed.start(request.cursor)
+        self._shedding.refuse_if_busy()
+        with self._shedding.stream():
+            async with aclosing(self._rows(request.cursor)) as responses:
+                async for response in responses:
+                    yield response
+
+    async def _rows(self, cursor: str) -> AsyncGenerator[Any, None]:
+        position = await self._feed.start(cursor)
         left_s = max(0, current_identity().expires_ms - self._clock.now_ms()) / 1000
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None, "streams are served by tasks"

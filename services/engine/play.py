@@ -19,6 +19,7 @@ from services.engine.actor import TableActor
 from services.engine.errors import NotThisPlayer
 from services.engine.following import From, Write, follow, watching
 from services.engine.player_commands import Numbered, PlayerCommands
+from services.engine.shedding import Shedding
 from services.engine.tables import Tables
 from services.engine.watching import Answered, StreamEndReason, Watcher
 
@@ -44,7 +45,10 @@ class OtherTable(InvalidInput):
 class PlayStreams:
     """Serves Play."""
 
-    def __init__(self, tables: Tables, commands: PlayerCommands, clock: Clock) -> None:
+    def __init__(
+        self, tables: Tables, commands: PlayerCommands, clock: Clock, shedding: Shedding
+    ) -> None:
+        self._shedding = shedding
         self._tables = tables
         self._commands = commands
         self._clock = clock
@@ -61,7 +65,10 @@ class PlayStreams:
         attach = _attach(await anext(requests, None))
         actor = await self._tables.get(attach.table_id)
         start = From(attach.after_seq if attach.HasField("after_seq") else None, attach.with_view)
-        with watching(actor, identity, start, self._clock) as watcher:
+        with (
+            self._shedding.stream(),
+            watching(actor, identity, start, self._clock) as watcher,
+        ):
             commands = StreamCommands(self._commands, actor, identity.player, watcher)
             reading = asyncio.create_task(commands.read(requests))
             try:

@@ -29,6 +29,7 @@ from services.engine.journal import Journal
 from services.engine.play import PlayStreams
 from services.engine.player_commands import PlayerCommands, asked_hold, request_of
 from services.engine.settings import EngineSettings
+from services.engine.shedding import Shedding
 from services.engine.tables import Tables
 from services.engine.wire import event_message, view_message
 
@@ -75,15 +76,17 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         clock: Clock,
         settings: EngineSettings,
         address: str,
+        shedding: Shedding,
     ) -> None:
         self._tables = tables
+        self._shedding = shedding
         self._journal = journal
         self._clock = clock
         self._settings = settings
         self._rules = settings.rules()
         self._address = address
         self._commands = PlayerCommands(settings.hold_wait_ms, settings.command_timeout_ms)
-        self._streams = PlayStreams(tables, self._commands, clock)
+        self._streams = PlayStreams(tables, self._commands, clock, shedding)
         self._arranged: OrderedDict[str, int] = OrderedDict()
 
     async def OpenTable(
@@ -91,6 +94,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
     ) -> engine_pb2.OpenTableResponse:
         """Make a table; the player takes seat 0 (W1)."""
         self._refuse_in_maintenance()
+        self._shedding.refuse_if_busy()
         config = _config(request, self._rules, self._settings)
         actor, accepted = await self._tables.open(
             c.OpenTable(config, request.player),
@@ -105,6 +109,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
     ) -> engine_pb2.TakeSeatResponse:
         """Sit a player down."""
         self._refuse_in_maintenance()
+        self._shedding.refuse_if_busy()
         actor = await self._tables.get(request.table_id)
         return await self._commands.take_seat(actor, request.player, request)
 
@@ -218,8 +223,13 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         """Follow a table."""
         actor = await self._tables.get(request.table_id)
         after = request.after_seq if request.HasField("after_seq") else None
-        start = From(after, request.with_view)
-        with watching(actor, current_identity(), start, self._clock) as watcher:
+        start, identity = From(after, request.with_view), current_identity()
+        if actor.table.seat_of(identity.player) < 0:
+            self._shedding.refuse_if_busy()
+        with (
+            self._shedding.stream(),
+            watching(actor, identity, start, self._clock) as watcher,
+        ):
             end = await follow(actor, watcher, start, self._clock, context.write)
             await context.write(engine_pb2.WatchTableResponse(end=end).SerializeToString())
 
@@ -227,6 +237,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self, request: engine_pb2.ListEventsRequest, context: Context
     ) -> engine_pb2.ListEventsResponse:
         """A finished round in full."""
+        self._shedding.refuse_if_busy()
         await self._tables.get(request.table_id)
         rows = await self._journal.rows(request.table_id)
         found = find_round(rows, request.match_no, request.round_no)

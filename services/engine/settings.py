@@ -37,6 +37,12 @@ class EngineSettings(ServiceSettings):
     """
     stall_ms: int = Field(default=2_000, ge=500, le=60_000)
     """How long database or process may give no sign of life before every clock stands still."""
+    shed_lag_ms: int = Field(default=500, ge=50, le=60_000)
+    """How late the event loop may run before new tables, seats and spectators are refused."""
+    shed_rows: int = Field(default=2_000, ge=1, le=20_000)
+    """How many rows may wait for the database before they are."""
+    most_streams: int = Field(default=20_000, ge=1)
+    """How many streams may be open at once."""
 
     clock_factor: int = Field(default=1, ge=1, le=10_000)
     """Tests only: every clock of every table runs this many times faster."""
