@@ -283,7 +283,7 @@ class Tables:
         if isinstance(loaded, Unavailable | Exhausted):
             raise loaded
         if isinstance(loaded, BaseException):
-            raise self._quarantine.stop_unreadable(table_id, loaded) from loaded
+            raise await self._quarantine.unreadable(table_id, loaded) from loaded
         cursors = await self._journal.cursors(table_id)
         self._quarantine.refuse(table_id)  # it may have been stopped meanwhile
         self._recovery.drop(table_id)
