@@ -56,14 +56,20 @@ Verdict = Taken | SitsElsewhere | None
 
 
 def append_batch(connection: Connection, batch: Sequence[Append]) -> list[Verdict]:
-    """Write every row that can be written; a batch holds at most one row a table.
+    """Write every row that can be written.
+
+    A batch holds one row a table, since an owner waits for its row: of two, the second comes from
+    somebody who believes to be the owner too, and is told that its place is taken.
 
     All rows go in with one statement, which says itself whose place was taken. Whether a player
     sits elsewhere is known only when the seats are written: so a batch that seats somebody is
     written behind a savepoint, and again without the tables that were refused.
     """
+    first: dict[str, Append] = {}
+    for row in batch:
+        first.setdefault(row.table_id, row)
     # In one order everywhere, so that no two engines wait for each other.
-    left = sorted(batch, key=lambda row: row.table_id)
+    left = sorted(first.values(), key=lambda row: row.table_id)
     verdicts: dict[str, Verdict] = {}
     while any(row.joined for row in left):
         savepoint = connection.begin_nested()
@@ -80,7 +86,9 @@ def append_batch(connection: Connection, batch: Sequence[Append]) -> list[Verdic
         _free_seats(connection, [row for row in left if row.table_id not in taken])
     verdicts |= dict.fromkeys(taken, Taken.SEQ)
     _note(connection, [row for row in left if row.table_id not in taken])
-    return [verdicts.get(row.table_id) for row in batch]
+    return [
+        verdicts.get(row.table_id) if row is first[row.table_id] else Taken.SEQ for row in batch
+    ]
 
 
 def _write_rows(connection: Connection, batch: Sequence[Append]) -> set[str]:

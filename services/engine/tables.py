@@ -96,9 +96,7 @@ class Tables:
         known = self._actors.get(table_id)
         if known is None and await self._journal.registered(table_id) is not None:
             known = await self.get(table_id)
-        if known is None:
-            known = self._actors.get(table_id)
-        if known is not None:
+        if (known := known or self._actors.get(table_id)) is not None:
             return known, await known.submit(command, request, names)
         actor = self._new_actor(table_id)
         self._run(actor)
@@ -115,31 +113,32 @@ class Tables:
         Raises:
             NoSuchTable, TableQuarantined, TableReloading, EngineStopping, DatabaseAway.
         """
+        known = self._known(table_id)
+        if known is None and await self._journal.registered(table_id) is None:
+            raise NoSuchTable(f"there is no table {table_id}")
+        # Somebody else may have loaded it meanwhile, and a table has one actor.
+        alive_ms = self._recovery.last_alive_ms(table_id)
+        return known or self._known(table_id) or await self._load_once(table_id, alive_ms)
+
+    def _known(self, table_id: str) -> TableActor | None:
+        """The table if it is in memory; raises what says that nobody can have it now."""
         self._refuse_if_stopping()
         self._reloads.refuse(table_id)
         self._quarantine.refuse(table_id)
-        actor = self._actors.get(table_id)
-        if actor is not None:
-            if actor.state is None:
-                raise TableReloading(f"table {table_id} is being made; send the request again")
-            return actor
         if table_id in self._closed:
             self._closed.move_to_end(table_id)
-            return self._closed[table_id]
-        if await self._journal.registered(table_id) is None:
-            raise NoSuchTable(f"there is no table {table_id}")
-        return await self._load_once(table_id, self._recovery.last_alive_ms(table_id))
+        actor = self._actors.get(table_id) or self._closed.get(table_id)
+        if actor is not None and actor.state is None:
+            raise TableReloading(f"table {table_id} is being made; send the request again")
+        return actor
 
     def live(self) -> list[TableActor]:
         """The tables that are not closed, by id."""
-        return [
-            actor
-            for _, actor in sorted(self._actors.items())
-            if actor.state is not None and not actor.state.is_done
-        ]
+        actors = [actor for _, actor in sorted(self._actors.items())]
+        return [actor for actor in actors if actor.state and not actor.state.is_done]
 
     def go_on(self) -> list[asyncio.Future[Accepted]]:
-        """End a standstill: each table is taken over with what its clocks had left then; also one
+        """End a standstill; each table is taken over with what its clocks had left then, also one
         without a clock, since what waits there may start one.
         """
         since_ms = self._standstill.since_ms

@@ -59,6 +59,15 @@ async def test_a_row_is_had_by_one_owner_and_harms_no_other_table(journal: Journ
     assert [len(await journal.rows(table)) for table in (A, B, C)] == [2, 2, 1]
 
 
+async def test_two_owners_in_one_batch_do_not_both_get_the_row(journal: Journal) -> None:
+    """The fence holds within one process too: who comes first has it, the other is told so."""
+    await journal.append([row(A, 1)])
+    first, second = row(A, 2), row(A, 2, payload=encode_events([SeatPaid(1, "hold")]))
+    assert await journal.append([first, row(B, 1), second]) == [None, None, Taken.SEQ]
+    assert await journal.append([row(A, 3), row(A, 4)]) == [None, Taken.SEQ]
+    assert [each.events for each in await journal.rows(A)] == [(CountdownCancelled(),)] * 3
+
+
 async def test_a_table_is_made_once(journal: Journal) -> None:
     await journal.append([row(A, 1)])
     assert await journal.append([row(A, 1)]) == [Taken.SEQ]

@@ -20,7 +20,7 @@ from services.engine.app import MIGRATIONS
 from services.engine.appending import Append, Verdict
 from services.engine.errors import TableReloading
 from services.engine.group_commit import GroupCommit
-from services.engine.journal import Journal
+from services.engine.journal import Journal, Registered
 from services.engine.operators import Operators
 from services.engine.rating_sink import RatingSink
 from services.engine.record import Request, Row
@@ -51,6 +51,9 @@ class LosableJournal(Journal):
         self.is_away = False
         self.stuck: set[str] = set()
         self.appends = 0
+        self.looks = asyncio.Event()
+        """Cleared, it keeps the registry's answers from arriving."""
+        self.looks.set()
         self._free = asyncio.Event()
         self._free.set()
         self._answered = asyncio.Event()
@@ -63,6 +66,11 @@ class LosableJournal(Journal):
     def let_go(self) -> None:
         """Answer commits again."""
         self._free.set()
+
+    async def registered(self, table_id: str) -> Registered | None:
+        found = await super().registered(table_id)
+        await self.looks.wait()
+        return found
 
     async def renew(self, engine: str, address: str, now_ms: int) -> None:
         self._refuse_if_away()
