@@ -1,12 +1,11 @@
 """What was acknowledged is stored, once and as it was told; what was refused is not."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from okey.table import events as e
 from services.engine.record import Row
 from tests.chaos.tables.history import Asked, ClientHistory, Ended, Finding
-from tests.chaos.tables.replay import Replays
 
 DURABLE = "own moves durable"
 ONCE = "stored exactly once"
@@ -22,14 +21,15 @@ _UNEXPECTED = "INTERNAL"
 """The reason of an error that the engine itself did not expect."""
 
 
-def check_acknowledged(clients: Iterable[ClientHistory], replays: Replays) -> Iterator[Finding]:
+def check_acknowledged(
+    clients: Iterable[ClientHistory], rows: Mapping[str, Sequence[Row]]
+) -> Iterator[Finding]:
     """Every command of every client against the rows of its table."""
     stored: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
-    for table_id, steps in replays.items():
-        for step in steps:
-            if step.row.request is not None:
-                request = step.row.request
-                stored[table_id, request.player, request.request_id].append(step.row)
+    for table_id, table in rows.items():
+        for row in table:
+            if row.request is not None:
+                stored[table_id, row.request.player, row.request.request_id].append(row)
     asked_for = set()
     players = set()
     for client in clients:

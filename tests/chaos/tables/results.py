@@ -1,4 +1,4 @@
-"""One result a match, booked exactly once (M5, M10)."""
+"""Every table ends; one result a match, booked exactly once (M5, M10)."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,10 +9,19 @@ from okey.table.reasons import VoidReason
 from tests.chaos.tables.history import Finding
 from tests.chaos.tables.replay import Replays
 
+ENDS = "every table ends"
 ONE_RESULT = "one result a match"
 BOOKED_ONCE = "settled exactly once"
 
 _BOOKED = frozenset({"start", "settle", "void_match", "forfeit"})
+
+
+def check_ends(replays: Replays) -> Iterator[Finding]:
+    """Everybody has left, so every table is closed."""
+    for table_id, steps in replays.items():
+        if not steps[-1].after.is_done:
+            row, phase = steps[-1].row, steps[-1].after.phase.name
+            yield Finding(ENDS, table_id, "", f"it stands in {phase} at row {row.seq}")
 
 
 def check_results(replays: Replays, booked: Counter[tuple[str, str]]) -> Iterator[Finding]:

