@@ -166,7 +166,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=4.0)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    settings = Settings(given.tables, given.minutes, given.seed, 1, 20_000)
+    settings = Settings(given.tables, given.minutes, given.seed, 1, 15_000)
     folder = Path(tempfile.mkdtemp(prefix="okey-chaos-"))
     with tempfile.TemporaryDirectory(prefix="okey-pg-", dir="/tmp") as home:
         server = PostgresServer(Path(home))

@@ -10,8 +10,8 @@ class Pace:
 
     factor: float = 1.0
     """Multiplies every time that a person takes."""
-    oversleeping: float = 0.03
-    """How often a turn is slept through."""
+    naps: tuple[float, ...] = (0.0, 0.0, 0.0, 0.05, 0.4)
+    """How often a player sleeps through a turn, each player by one of these chances."""
 
 
 class Script:
@@ -20,7 +20,7 @@ class Script:
     def __init__(self, chance: random.Random, pace: Pace) -> None:
         self.chance = chance
         self._pace = pace
-        self._is_steady = chance.random() < 0.5
+        self._nap = chance.choice(pace.naps)
         self._stays_away: set[int] = set()
 
     def think_s(self) -> float:
@@ -28,8 +28,8 @@ class Script:
         return self._pace.factor * min(5.0, self.chance.expovariate(1 / 2.0))
 
     def oversleeps(self) -> bool:
-        """Whether the turn is slept through; half of the players never do."""
-        return not self._is_steady and self.chance.random() < 2 * self._pace.oversleeping
+        """Whether the turn is slept through."""
+        return self.chance.random() < self._nap
 
     def comes_back(self, turn: int) -> bool:
         """Whether the player comes back from its stand-in, at this turn of anybody."""
