@@ -224,6 +224,8 @@ def server_options(settings: ServiceSettings) -> list[tuple[str, int]]:
         ("grpc.max_receive_message_length", settings.max_message_bytes),
         ("grpc.keepalive_time_ms", 20_000),
         ("grpc.keepalive_timeout_ms", 10_000),
+        # What counts in the end: by default a ping's answer is waited for for a minute.
+        ("grpc.http2.ping_timeout_ms", 10_000),
         ("grpc.keepalive_permit_without_calls", 1),
         # By default a server cancels calls at random once 1,000 wait to be picked up, which a crowd
         # that reconnects at the same moment reaches at once.
