@@ -87,7 +87,7 @@ class TableActor:
         self._lose = lose
         self._standstill = standstill
         self._queue: deque[_Envelope] = deque()
-        self._wake = asyncio.Event()
+        self._idle: asyncio.Future[None] | None = None
         self._takeover: _Envelope | None = None
         self._last_ms = 0
         self._is_lost = False
@@ -165,7 +165,7 @@ class TableActor:
         """Queue a command of the engine's own, whatever waits already; its time is now."""
         envelope = self._envelope(command, request, names)
         self._queue.append(envelope)
-        self._wake.set()
+        self._wake_up()
         return envelope.answer
 
     def go_on(self, engine: str, since_ms: int) -> asyncio.Future[Accepted]:
@@ -219,7 +219,7 @@ class TableActor:
         """
         is_taken_over_first = bool(self._queue) and self._queue[0] is self._takeover
         self._queue.insert(int(is_taken_over_first), envelope)
-        self._wake.set()
+        self._wake_up()
 
     async def _next(self) -> _Envelope:
         """The next command, once something can be decided."""
@@ -227,9 +227,13 @@ class TableActor:
             if self._standstill.is_on:
                 await self._standstill.over()
             else:
-                self._wake.clear()
-                await self._wake.wait()
+                self._idle = asyncio.get_running_loop().create_future()
+                await self._idle
         return self._queue.popleft()
+
+    def _wake_up(self) -> None:
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
 
     def _answer(self, envelope: _Envelope, accepted: Accepted) -> None:
         if envelope is self._takeover:

@@ -7,6 +7,7 @@ reads a table's rows finds them in either place.
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from sys import intern
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
@@ -39,7 +40,10 @@ def stored_rows(connection: Connection, table_id: str, after: int = 0) -> list[S
             row.seq,
             row.at_ms,
             row.payload,
-            Request(row.player, row.request_id, row.request_hash) if row.request_id else None,
+            # One string a player, however many rows are read.
+            Request(intern(row.player), row.request_id, row.request_hash)
+            if row.request_id
+            else None,
         )
         for row in found
     ]

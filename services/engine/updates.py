@@ -75,7 +75,10 @@ def _choices(mine: Choices) -> bytes:
 
 def _field(number: int, content: bytes) -> bytes:
     """A message as a field of the message around it: tag, length, content."""
-    length, head = len(content), bytearray((number << 3 | 2,))
+    length = len(content)
+    if length < 128:
+        return bytes((number << 3 | 2, length)) + content
+    head = bytearray((number << 3 | 2,))
     while length > 127:
         head.append(length & 127 | 128)
         length >>= 7

@@ -10,7 +10,7 @@ from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.table.state import TableState
 from okey.table.view import SPECTATOR
 from services.engine.metrics import WATCHERS, WATCHERS_CUT
-from services.engine.record import Row
+from services.engine.record import Row, decode_events, encode_events
 from services.engine.updates import RowUpdates
 from services.engine.wire import update_message, viewers_along
 
@@ -124,9 +124,10 @@ class Watcher:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A row of the recent past, with who owned which seat before it."""
+    """A row of the recent past as it is stored, with who owned which seat before it."""
 
-    row: Row
+    seq: int
+    payload: bytes
     owners: tuple[str, ...]
 
 
@@ -164,25 +165,25 @@ class Watchers:
     def keep(self, before: TableState | None, row: Row) -> None:
         """Remember a row for those who come back."""
         owners = tuple(seat.player for seat in before.seats) if before is not None else ()
-        self._kept.append(_Kept(row, owners))
+        if self._kept and self._kept[-1].owners == owners:
+            owners = self._kept[-1].owners  # one tuple for all rows between which nobody moved
+        self._kept.append(_Kept(row.seq, row.payload or encode_events(row.events), owners))
 
     def missed(
         self, player: str, after_seq: int, seq: int, now_ms: int, names: dict[str, str]
     ) -> list[engine_pb2.TableUpdate] | None:
         """The rows after the cursor as the player saw them; None where they are not kept."""
-        first = self._kept[0].row.seq if self._kept else seq + 1
+        first = self._kept[0].seq if self._kept else seq + 1
         if not first - 1 <= after_seq <= seq:
             return None
-        return [
-            update_message(
-                kept.row,
-                list(viewers_along(kept.row.events, player, _seat_in(kept.owners, player))),
-                now_ms,
-                names,
-            )
-            for kept in self._kept
-            if kept.row.seq > after_seq
-        ]
+        updates = []
+        for kept in self._kept:
+            if kept.seq > after_seq:
+                events = decode_events(kept.payload)
+                viewers = viewers_along(events, player, _seat_in(kept.owners, player))
+                row = Row(kept.seq, 0, events)
+                updates.append(update_message(row, list(viewers), now_ms, names))
+        return updates
 
     def publish(
         self,
