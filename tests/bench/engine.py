@@ -58,7 +58,10 @@ class Bench:
 
     async def commands(self) -> None:
         """CPU a command on both databases, and a profile."""
-        heads = ("database", "engine µs", "bare µs", "x bare", "engine /s", "bare /s", "bytes")
+        heads = (
+            *("database", "engine µs", "bare µs", "x bare", "engine /s"),
+            *("bare hurried µs", "bare hurried /s", "bytes"),
+        )
         sheet = Sheet("A command over Play: server CPU, and as fast as it goes", heads)
         async with self._sqlite("commands on SQLite") as (stand, url):
             self._add_commands(sheet, "SQLite", await measure_commands(stand, url))
@@ -140,7 +143,8 @@ class Bench:
                 f"{bare.cpu_us:,.0f}",
                 f"{figures.ratio:.2f}",
                 f"{engine.per_s:,.0f}",
-                f"{bare.per_s:,.0f}",
+                f"{figures.bare_hurried.cpu_us:,.0f}",
+                f"{figures.bare_hurried.per_s:,.0f}",
                 " / ".join(map(str, figures.pairs[-1].sizes)),
             )
         )

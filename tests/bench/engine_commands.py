@@ -1,7 +1,9 @@
 """Engine CPU a command over Play, beside a bare stream server that sends as much to as many.
 
-Tables of four, everybody on a stream of their own, play as fast as they are let; then the bare
-server's rooms of four do, with messages of the same sizes. Both in each pass, in turns.
+Tables of four, everybody on a stream of their own, play as fast as the engine lets them. Then the
+bare server's rooms of four do, with messages of the same sizes: once at the engine's pace, which is
+what the engine's CPU is compared with, and once as fast as it goes. A stream server needs less CPU
+for a message the more of them come at once, so only at the same pace is it the same work.
 """
 
 import asyncio
@@ -34,10 +36,11 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One pass of the engine and one of the bare server, with the mean sizes of messages."""
+    """A pass of the engine and two of the bare server, with the mean sizes of messages."""
 
     engine: Cost
     bare: Cost
+    bare_hurried: Cost
     sizes: tuple[int, int, int]
 
     @property
@@ -64,8 +67,13 @@ class CommandFigures:
 
     @property
     def bare(self) -> Cost:
-        """The bare server's median pass."""
+        """The bare server's median pass at the engine's pace."""
         return _median([pair.bare for pair in self.pairs])
+
+    @property
+    def bare_hurried(self) -> Cost:
+        """The bare server's median pass as fast as it goes."""
+        return _median([pair.bare_hurried for pair in self.pairs])
 
 
 def _median(costs: Sequence[Cost]) -> Cost:
@@ -84,6 +92,7 @@ async def measure_commands(
     tables = await seed_tables(url, plans, now_ms)
     figures = CommandFigures()
     async with stand.engine(url, profile) as engine, bare() as (bare_process, bare_address):
+        await engine.until_loaded(len(tables))
         for start in range(0, len(tables), TABLES):
             traffic = Traffic()
             fresh = tables[start : start + TABLES]
@@ -92,10 +101,12 @@ async def measure_commands(
             sizes = traffic.mean_sizes()
             request, result, update = sizes
             async with in_rooms(bare_address, TABLES, SEATS, result, update) as rooms:
-                asked = [ask_in_turns(room, b"x" * request) for room in rooms]
-                bare_cost = await _cost(bare_process, asked)
+                content = b"x" * request
+                every_s = TABLES / cost.per_s
+                bare_cost = await _cost(bare_process, _asking(rooms, content, every_s))
+                hurried = await _cost(bare_process, _asking(rooms, content, 0))
             if start:
-                figures.pairs.append(Pair(cost, bare_cost, sizes))
+                figures.pairs.append(Pair(cost, bare_cost, hurried, sizes))
     return figures
 
 
@@ -107,7 +118,24 @@ async def _cost(process: Process, work: Sequence[Coroutine[Any, Any, None]]) -> 
     return Cost(cpu_s / commands * 1e6, commands / seconds)
 
 
-async def ask_in_turns(room: list[BareStream], content: bytes) -> None:
-    """What a table does: two requests of one stream, then two of the next."""
+def _asking(
+    rooms: Sequence[list[BareStream]], content: bytes, every_s: float
+) -> list[Coroutine[Any, Any, None]]:
+    """Every room's requests, one each ``every_s``, spread evenly over the rooms."""
+    start_s = asyncio.get_running_loop().time()
+    return [
+        ask_in_turns(room, content, start_s + number * every_s / len(rooms), every_s)
+        for number, room in enumerate(rooms)
+    ]
+
+
+async def ask_in_turns(
+    room: list[BareStream], content: bytes, first_s: float, every_s: float
+) -> None:
+    """What a table does: two requests of one stream, then two of the next; none before its time."""
+    loop = asyncio.get_running_loop()
     for number in range(TURNS * 2):
+        wait_s = first_s + number * every_s - loop.time()
+        if wait_s > 0:
+            await asyncio.sleep(wait_s)
         await room[number // 2 % len(room)].ask(content)

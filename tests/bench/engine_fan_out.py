@@ -66,6 +66,7 @@ async def measure_fan_out(stand: Stand, url: str, passes: int = PASSES) -> FanOu
     tables = await seed_tables(url, plans, now_ms)
     figures = FanOutFigures([], [])
     async with stand.engine(url) as engine, bare() as (bare_process, bare_address):
+        await engine.until_loaded(len(tables))
         for number, table in enumerate(tables):
             traffic = Traffic()
             async with (

@@ -26,6 +26,8 @@ from tests.bench.figures import Spread
 
 EVERY_MS: Final = 30_000
 _SPREAD_MS: Final = 25_000
+_TURNS: Final = 20
+"""Half of a round was played, so the tables remember as much as they do on the average."""
 _ACT: Final = "/okey.api.engine.v1.TableService/Act"
 _READ_AT_ONCE: Final = 8
 
@@ -47,13 +49,14 @@ async def measure_live(stand: Stand, url: str, tables: int, seconds: int) -> Liv
     now_ms = SystemClock().now_ms()
     ringing = [
         # Their clocks ring evenly over half a minute, from five seconds after the take-over on.
-        Plan(table_config(number, EVERY_MS), now_ms - number * _SPREAD_MS // tables)
+        Plan(table_config(number, EVERY_MS), now_ms - number * _SPREAD_MS // tables, _TURNS)
         for number in range(0, tables, 2)
     ]
-    acting = [Plan(table_config(number), now_ms) for number in range(1, tables, 2)]
+    acting = [Plan(table_config(number), now_ms, _TURNS) for number in range(1, tables, 2)]
     seeded = await seed_tables(url, [*ringing, *acting], now_ms)
     started_s = time.perf_counter()
     async with stand.engine(url) as engine, channels(engine.address) as connections:
+        await engine.until_loaded(tables)
         ready_s = time.perf_counter() - started_s
         cpu_s, started_s = engine.process.cpu_s(), time.perf_counter()
         players = [Actor(stand, table) for table in seeded[len(ringing) :]]

@@ -1,17 +1,19 @@
 """Tables in mid-round, written into an engine's database as if it had played them until now.
 
-Each table is one row of its journal; an engine that starts on the database takes them over like any
-other. What the sinks were told is noted too, so that nothing is told again.
+A table's opening and deal are one row of its journal, then each action has its own. An engine that
+starts on the database takes the tables over like any other. What the sinks were told is noted too,
+so that nothing is told again.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from itertools import zip_longest
 from typing import Final
 
 from sqlalchemy import Connection, insert
 
 from okey.rules.rule_set import RuleSet
-from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table.config import TableConfig
 from okey.table.decide import step
@@ -20,7 +22,7 @@ from okey.table.state import SeatStatus, TableState, Turn, running_timers
 from okey_runtime.database import Database, Isolation
 from services.engine.appending import Append
 from services.engine.journal import Journal
-from services.engine.record import encode_events
+from services.engine.record import Request, encode_events
 from services.engine.schema import cursors
 
 _FOR_EVER_MS: Final = 1 << 40
@@ -43,10 +45,11 @@ class Seeded:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A table to be written, and when the turn that runs there has begun."""
+    """A table to be written, when the turn that runs there began, and how many were played."""
 
     config: TableConfig
     began_ms: int
+    turns: int = 1
 
 
 def table_config(number: int, turn_timeout_ms: int = _FOR_EVER_MS) -> TableConfig:
@@ -60,11 +63,12 @@ async def seed_tables(url: str, plans: Sequence[Plan], alive_ms: int) -> list[Se
     journal = Journal(database)
     seeded = []
     for start in range(0, len(plans), _PAGE):
-        tables = [_Dealt(plan) for plan in plans[start : start + _PAGE]]
-        verdicts = await journal.append([table.row() for table in tables])
-        assert not any(verdicts), f"the database holds some of these tables already: {verdicts}"
+        tables = [_Played(plan) for plan in plans[start : start + _PAGE]]
+        for rows in zip_longest(*(table.rows for table in tables)):
+            verdicts = await journal.append([row for row in rows if row is not None])
+            assert not any(verdicts), f"some of these tables are there already: {verdicts}"
         told: list[dict[str, object]] = [
-            {"table_id": table.state.config.table_id, "sink": sink, "seq": 1}
+            {"table_id": table.state.config.table_id, "sink": sink, "seq": len(table.rows)}
             for table in tables
             for sink in SINKS
         ]
@@ -83,27 +87,23 @@ class _Telling:
         connection.execute(insert(cursors), self.rows)
 
 
-class _Dealt:
-    """One table, played from its opening to the second turn."""
+class _Played:
+    """One table, played from its opening on; the next action is a draw."""
 
     def __init__(self, plan: Plan) -> None:
-        config = plan.config
-        self.events: list[Event] = []
+        self.rows: list[Append] = []
+        self._config = plan.config
         self._state: TableState | None = None
         self._now_ms = plan.began_ms
-        self._number = int(config.table_id)
-        players = [f"p{self._number}-{seat}" for seat in range(config.seat_count)]
-        self._do(c.OpenTable(config, players[0]))
-        for player in players[1:]:
-            self._do(c.TakeSeat(player))
-        for seat in self.state.seats:
-            assert seat.status is SeatStatus.REQUESTED, f"{seat} shall wait for its stake"
-            self._do(c.ConfirmHold(seat.hold_id))
-        self._do(c.Expire(c.Timer(c.TimerKind.COUNTDOWN, self.state.phase_deadline_ms)))
-        self._do(c.ConfirmStart(self.state.match_id))
-        turn = self._turn()
+        self._number = int(plan.config.table_id)
+        self._write(self._deal(), None)
         self._now_ms = plan.began_ms  # the count-down was not waited for
-        self._do(c.PlayerMove(players[turn.seat], turn.number, c.Discard(self._drawn())))
+        for turn in range(plan.turns):
+            if turn:
+                self._act(c.Draw(c.DrawSource.STOCK))
+            drawn = self._turn.drawn
+            assert drawn is not None, "the starter has fifteen tiles, others draw"
+            self._act(c.Discard(drawn))
 
     @property
     def state(self) -> TableState:
@@ -111,40 +111,51 @@ class _Dealt:
         assert self._state is not None, "the table was never opened"
         return self._state
 
-    def row(self) -> Append:
-        """The whole of it as one row of the journal."""
-        return Append(
-            table_id=self.state.config.table_id,
-            seq=1,
-            at_ms=self._now_ms,
-            payload=encode_events(self.events),
-            joined=tuple(seat.player for seat in self.state.seats),
-            deadline_ms=min(timer.deadline_ms for timer in running_timers(self.state)),
-        )
-
     def seeded(self) -> Seeded:
         """What a player has to know of it."""
-        turn = self._turn()
-        return Seeded(
-            self.state.config.table_id,
-            tuple(seat.player for seat in self.state.seats),
-            turn.seat,
-            turn.number,
-        )
+        turn = self._turn
+        return Seeded(self._config.table_id, self._players, turn.seat, turn.number)
 
-    def _do(self, command: c.Command) -> None:
-        if isinstance(command, c.Expire):
-            self._now_ms = command.timer.deadline_ms
-        fresh = c.seal((self._number * 100 + len(self.events)).to_bytes(32, "big"))
-        events, self._state = step(self._state, command, c.Context(self._now_ms, fresh))
-        self.events += events
+    @property
+    def _players(self) -> tuple[str, ...]:
+        return tuple(f"p{self._number}-{seat}" for seat in range(self._config.seat_count))
 
+    @property
     def _turn(self) -> Turn:
-        assert self.state.round is not None
-        assert self.state.round.turn is not None
+        assert self.state.round is not None, "the table was never dealt"
+        assert self.state.round.turn is not None, "nobody is to move"
         return self.state.round.turn
 
-    def _drawn(self) -> Tile:
-        drawn = self._turn().drawn
-        assert drawn is not None, "the starter has fifteen tiles"
-        return drawn
+    def _deal(self) -> list[Event]:
+        first, *others = self._players
+        events = self._do(c.OpenTable(self._config, first))
+        for player in others:
+            events += self._do(c.TakeSeat(player))
+        for seat in self.state.seats:
+            assert seat.status is SeatStatus.REQUESTED, f"{seat} shall wait for its stake"
+            events += self._do(c.ConfirmHold(seat.hold_id))
+        self._now_ms = self.state.phase_deadline_ms
+        events += self._do(c.Expire(c.Timer(c.TimerKind.COUNTDOWN, self._now_ms)))
+        return events + self._do(c.ConfirmStart(self.state.match_id))
+
+    def _act(self, action: c.Action) -> None:
+        player, seq = self._players[self._turn.seat], len(self.rows) + 1
+        request = Request(player, f"seeded-{seq}", sha256(str(seq).encode()).digest())
+        self._write(self._do(c.PlayerMove(player, self._turn.number, action)), request)
+
+    def _do(self, command: c.Command) -> list[Event]:
+        fresh = c.seal((self._number * 100 + len(self.rows)).to_bytes(32, "big"))
+        events, self._state = step(self._state, command, c.Context(self._now_ms, fresh))
+        return list(events)
+
+    def _write(self, events: list[Event], request: Request | None) -> None:
+        row = Append(
+            table_id=self._config.table_id,
+            seq=len(self.rows) + 1,
+            at_ms=self._now_ms,
+            payload=encode_events(events),
+            request=request,
+            joined=() if self.rows else self._players,
+            deadline_ms=min(timer.deadline_ms for timer in running_timers(self.state)),
+        )
+        self.rows.append(row)

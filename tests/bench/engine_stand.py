@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from tests.unit.engine.doubles import Double, rating_double, wallet_double
 ROOT: Final = Path(__file__).parents[2]
 _TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
 _HOUR_MS: Final = 3_600_000
+_ASK_AGAIN_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,15 @@ class Engine:
             for family in text_string_to_metric_families(body)
             for sample in family.samples
         }
+
+    async def until_loaded(self, tables: int, timeout_s: float = 180) -> None:
+        """Return once so many tables are in memory."""
+        await _until(lambda: self._has_loaded(tables), timeout_s)
+
+    async def _has_loaded(self, tables: int) -> bool:
+        found = await self.metrics()
+        in_memory = [found[name] for name in found if name.startswith("okey_engine_tables{")]
+        return sum(in_memory) >= tables
 
 
 class Stand:
@@ -144,8 +154,19 @@ async def bare() -> AsyncIterator[tuple[Process, str]]:
 
 async def _until_there(path: Path, process: Process, timeout_s: float = 180) -> None:
     """Until the file is there; a process that ends before fails it."""
+
+    async def is_there() -> bool:
+        if process.running.returncode is not None:
+            raise RuntimeError(f"the engine ended with {process.running.returncode}")
+        return await asyncio.to_thread(path.exists)
+
+    await _until(is_there, timeout_s)
+
+
+async def _until(has_come: Callable[[], Awaitable[bool]], timeout_s: float) -> None:
+    """Ask again and again; another process is waited for, which tells nobody."""
     async with asyncio.timeout(timeout_s):
-        while not await asyncio.to_thread(path.exists):
-            if process.running.returncode is not None:
-                raise RuntimeError(f"the engine ended with {process.running.returncode}")
-            await asyncio.sleep(0.05)
+        while True:
+            if await has_come():
+                return
+            await asyncio.sleep(_ASK_AGAIN_S)

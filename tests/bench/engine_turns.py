@@ -34,6 +34,7 @@ async def measure_turns(stand: Stand, url: str, tables: int, turns: int) -> Turn
         stand.engine(url) as engine,
         seated(stand, engine.address, seeded, traffic) as played,
     ):
+        await engine.until_loaded(tables)
         await _play(played, _WARM_UP_TURNS)
         traffic.clear()
         loop = asyncio.get_running_loop()
