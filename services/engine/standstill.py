@@ -117,6 +117,9 @@ class Standstill:
             await self._clock.sleep_until_ms(due_ms)
             self.lag_ms = self._clock.monotonic_ms() - due_ms
             self.notice()
+            if self.lag_ms > self._stall_ms:
+                # Something ran, but nobody got its turn in time.
+                self.begin(self._clock.now_ms() - self.lag_ms, "PROCESS_STOPPED")
             if self._is_overdue():
                 self.begin(min(self._asked.values()), "DATABASE_SILENT")
 

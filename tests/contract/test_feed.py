@@ -1,12 +1,13 @@
 """Positions on every database: one order for all rows, which becomes visible in that order."""
 
 import asyncio
+import runpy
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 from sqlalchemy.util import await_only
 
 from okey.api.events.v1 import events_pb2
@@ -175,3 +176,21 @@ async def test_an_unreadable_row_is_shown_empty_and_the_others_come(database: Da
     page = await Feed(database, VirtualClock()).after(0)
     shown = [events_pb2.SubscribeResponse.FromString(each) for each in page.rows]
     assert [(each.table_id, len(each.events)) for each in shown] == [(A, 0), (B, 1)]
+
+
+async def test_rows_that_were_there_before_are_numbered_in_time_and_in_their_tables_order(
+    database: Database,
+) -> None:
+    """The migration's own statement; a clock that was set back turns no table's order round."""
+    store = Journal(database)
+    for table_id, seq, at_ms in ((A, 1, 10), (B, 1, 20), (A, 2, 30), (A, 3, 15), (B, 2, 25)):
+        await store.append([replace(row(table_id, seq), at_ms=at_ms)])
+    number = runpy.run_path(str(MIGRATIONS / "versions" / "0003_feed.py"))["NUMBER"]
+
+    def again(connection: Connection) -> None:
+        connection.execute(text("UPDATE journal SET position = NULL"))
+        connection.execute(text(number))
+
+    await database.transact(again)
+    page = await Feed(database, VirtualClock()).after(0)
+    assert read(page.rows) == [(A, 1, 1), (B, 1, 2), (B, 2, 3), (A, 2, 4), (A, 3, 5)]

@@ -239,6 +239,19 @@ async def test_a_move_that_waited_while_the_process_was_stopped_is_not_late(worl
     assert (await actor.submit(move, asked)).events
 
 
+async def test_a_loop_that_comes_round_too_late_is_one_that_stood_still(world: World) -> None:
+    """Starved: each part runs again and again, but the clock's own turn comes seconds late."""
+    actor = await one_table(world)
+    await world.pass_ms(10_000)
+    was_left = left_ms(world, actor)
+    for _ in range(4):
+        world.clock.advance_ms(1_000)
+        world.standstill.notice()
+    await world.settled()
+    await going_again(world, actor)
+    await until(actor, lambda _: was_left - 250 <= left_ms(world, actor) <= was_left)
+
+
 async def test_a_loop_that_is_a_little_late_stops_nothing(world: World) -> None:
     actor = await one_table(world)
     seq = actor.seq
