@@ -11,7 +11,7 @@ from okey.table import events as e
 from okey_runtime.codec import UndecodableMessage
 from okey_runtime.logging import get_logger
 from services.engine.journal import Journal
-from services.engine.operators import Operators
+from services.engine.operators import Operators, Voided
 from services.engine.record import Row
 from services.engine.voiding import readable, void_calls
 from services.engine.wallet_sink import WalletCall, WalletSink, wallet_calls
@@ -43,21 +43,20 @@ class MoneyEvents:
         that this version cannot read gives one message without a request, unless it was voided:
         then what can be read, and what the wallet was told past the journal.
         """
-        if table_ids:
-            for table_id in table_ids:
-                async for event in self._of_table(table_id):
-                    yield event
-            return
-        after = ""
-        while page := await self._journal.table_ids(after, _PAGE, since_ms):
-            for table_id in page:
-                async for event in self._of_table(table_id):
-                    yield event
-            after = page[-1]
+        all_voided = await self._operators.all_voided()
+        async for table_id in self._table_ids(table_ids, since_ms):
+            async for event in self._of_table(table_id, all_voided.get(table_id)):
+                yield event
 
-    async def _of_table(self, table_id: str) -> AsyncIterator[MoneyEvent]:
+    async def _table_ids(self, named: Sequence[str], since_ms: int) -> AsyncIterator[str]:
+        page = list(named) or await self._journal.table_ids("", _PAGE, since_ms)
+        while page:
+            for table_id in page:
+                yield table_id
+            page = [] if named else await self._journal.table_ids(page[-1], _PAGE, since_ms)
+
+    async def _of_table(self, table_id: str, voided: Voided | None) -> AsyncIterator[MoneyEvent]:
         told = (await self._journal.cursors(table_id)).get(WalletSink.name, 0)
-        voided = await self._operators.voided(table_id)
         try:
             rows = await self._rows(table_id, is_voided=voided is not None)
             found = list(_events(rows, told))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Connection, delete, select, update
 
@@ -81,10 +81,12 @@ class Operators:
         """How the table was voided past its journal, if it was."""
         query = select(voided).where(voided.c.table_id == table_id)
         row = await self._database.read(lambda c: c.execute(query).first())
-        if row is None:
-            return None
-        matches = tuple(filter(None, row.match_ids.split(",")))
-        return Voided(row.at_ms, row.operator, row.reason, matches, row.is_done)
+        return None if row is None else _voided(row)
+
+    async def all_voided(self) -> Mapping[str, Voided]:
+        """Every table that was voided past its journal, by id."""
+        found = await self._database.read(lambda c: c.execute(select(voided)).all())
+        return {row.table_id: _voided(row) for row in found}
 
     async def begin_void(self, table_id: str, asked: Voided) -> Voided:
         """Note what is about to be done, before it is; what stands already stays."""
@@ -116,3 +118,8 @@ class Operators:
             connection.execute(done.values(is_done=True))
 
         await self._database.transact(work, _WRITES)
+
+
+def _voided(row: Any) -> Voided:
+    matches = tuple(filter(None, row.match_ids.split(",")))
+    return Voided(row.at_ms, row.operator, row.reason, matches, row.is_done)

@@ -6,7 +6,6 @@ that can read the rows heals them.
 
 from collections.abc import Mapping
 
-from okey.errors import OkeyError
 from okey.table.errors import TableIsClosed
 from okey_runtime.clock import Clock
 from okey_runtime.logging import get_logger
@@ -50,13 +49,18 @@ class Quarantine:
         _log.error("table_quarantined", table_id=table_id, reason=reason)
         return True
 
-    async def unreadable(self, table_id: str, error: BaseException) -> OkeyError:
-        """Its rows do not replay: it stands still until somebody releases it, or a new process
-        tries. What is to be raised; for a table that was voided, that it is closed.
+    async def refuse_if_voided(self, table_id: str) -> None:
+        """Raises ``TableIsClosed`` for a table that was voided past its journal, which may not say
+        so whatever can be read of it.
         """
         voided = await self._operators.voided(table_id)
         if voided is not None and voided.is_done:
-            return TableIsClosed(f"table {table_id} was voided by an operator; open another one")
+            raise TableIsClosed(f"table {table_id} was voided by an operator; open another one")
+
+    def stop_unreadable(self, table_id: str, error: BaseException) -> TableQuarantined:
+        """Its rows do not replay: it stands still until somebody releases it, or a new process
+        tries.
+        """
         self.note(table_id, Stopped(0, f"its rows do not replay ({type(error).__name__})"))
         _log.error("table_quarantined", table_id=table_id, exc_info=error)
         return self._refusal(table_id)

@@ -24,8 +24,10 @@ _log = get_logger(__name__)
 class Recovery:
     """The tables that were there when the engine started and are not loaded yet."""
 
-    def __init__(self, clock: Clock, load: Callable[[str], Awaitable[object]]) -> None:
-        """``load`` raises ``TableQuarantined``, ``DatabaseAway`` or ``DatabaseBusy``."""
+    def __init__(self, clock: Clock, load: Callable[[str, int], Awaitable[object]]) -> None:
+        """``load`` gets a table and when it was last owned; it raises ``TableQuarantined``,
+        ``DatabaseAway`` or ``DatabaseBusy``.
+        """
         self._clock = clock
         self._load = load
         self.last_renewal_ms = 0
@@ -79,7 +81,7 @@ class Recovery:
             if table_id not in self._left:
                 continue  # somebody asked for it meanwhile
             try:
-                await self._load(table_id)
+                await self._load(table_id, self.last_renewal_ms)
             except TableQuarantined:
                 self.drop(table_id)
             except (Unavailable, Exhausted) as error:

@@ -68,7 +68,7 @@ class Tables:
             stores.snapshots, stores.snapshot_every_rows, self._relays.are_idle
         )
         self._quarantine = Quarantine(stores.operators, clock)
-        self._recovery = Recovery(clock, self._recovered)
+        self._recovery = Recovery(clock, self._load_once)
         self._ai = ai
         self._engine = engine
         self._actors: dict[str, TableActor] = {}
@@ -116,6 +116,8 @@ class Tables:
         known = self._known(table_id)
         if known is None and await self._journal.registered(table_id) is None:
             raise NoSuchTable(f"there is no table {table_id}")
+        if known is None:
+            await self._quarantine.refuse_if_voided(table_id)
         # Somebody else may have loaded it meanwhile, and a table has one actor.
         alive_ms = self._recovery.last_alive_ms(table_id)
         return known or self._known(table_id) or await self._load_once(table_id, alive_ms)
@@ -263,10 +265,6 @@ class Tables:
 
     # Loading --------------------------------------------------------------------------------------
 
-    async def _recovered(self, table_id: str) -> TableActor:
-        self._quarantine.refuse(table_id)
-        return await self._load_once(table_id, self._recovery.last_alive_ms(table_id))
-
     async def _load_once(self, table_id: str, last_alive_ms: int) -> TableActor:
         loading = self._loads.get(table_id)
         if loading is None:
@@ -282,7 +280,7 @@ class Tables:
         if isinstance(loaded, Unavailable | Exhausted):
             raise loaded
         if isinstance(loaded, BaseException):
-            raise await self._quarantine.unreadable(table_id, loaded) from loaded
+            raise self._quarantine.stop_unreadable(table_id, loaded) from loaded
         cursors = await self._journal.cursors(table_id)
         self._quarantine.refuse(table_id)  # it may have been stopped meanwhile
         self._recovery.drop(table_id)

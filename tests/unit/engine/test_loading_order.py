@@ -22,7 +22,8 @@ class Loads:
         self.order: list[str] = []
         self.failures: list[Exception] = []
 
-    async def __call__(self, table_id: str) -> object:
+    async def __call__(self, table_id: str, last_alive_ms: int) -> object:
+        assert last_alive_ms == 7
         self.order.append(table_id)
         if self.failures:
             raise self.failures.pop(0)

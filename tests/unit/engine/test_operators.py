@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection, delete
 
 from okey.api.wallet.v1 import wallet_pb2
 from okey.rules.rule_set import DEFAULT_RULE_SET
@@ -14,6 +15,7 @@ from okey.table.errors import TableIsClosed
 from okey.table.reasons import CloseReason
 from okey.table.state import Phase, SeatStatus
 from okey_runtime.database import Database, DatabaseAway
+from services.engine import schema
 from services.engine.appending import Append
 from services.engine.errors import NoSuchTable, TableQuarantined, WalletAway
 from services.engine.journal import Journal
@@ -200,6 +202,25 @@ async def test_a_table_that_does_not_replay_is_voided_with_the_wallet_alone(
         await reboot(world)
         assert world.tables.quarantined == {}
         assert world.tables.live() == []
+
+
+async def test_a_voided_table_stays_closed_where_another_version_can_read_it(
+    tmp_path: Path,
+) -> None:
+    """M10: its rows still say that a match is running; nobody plays it."""
+    async with world_in(tmp_path) as world:
+        asked = await broken(world)
+        await voiding(world).void_table(TABLE_ID, "olga", "broken", asked)
+        await world.database.transact(heal)
+        await reboot(world)
+        with pytest.raises(TableIsClosed):
+            await world.tables.get(TABLE_ID)
+        assert len(await world.journal.rows(TABLE_ID)) > 0
+        assert world.tables.live() == []
+
+
+def heal(connection: Connection) -> None:
+    connection.execute(delete(schema.journal).where(schema.journal.c.payload == UNREADABLE))
 
 
 async def test_the_wallet_away_leaves_it_to_be_asked_again(tmp_path: Path) -> None:
