@@ -81,7 +81,7 @@ class Engine:
             for sample in family.samples
         }
 
-    async def until_loaded(self, tables: int, timeout_s: float = 180) -> None:
+    async def until_loaded(self, tables: int, timeout_s: float = 300) -> None:
         """Return once so many tables are in memory."""
         await _until(lambda: self._has_loaded(tables), timeout_s)
 
@@ -152,7 +152,7 @@ async def bare() -> AsyncIterator[tuple[Process, str]]:
         yield running, f"127.0.0.1:{port}"
 
 
-async def _until_there(path: Path, process: Process, timeout_s: float = 180) -> None:
+async def _until_there(path: Path, process: Process, timeout_s: float = 300) -> None:
     """Until the file is there; a process that ends before fails it."""
 
     async def is_there() -> bool:
