@@ -160,11 +160,13 @@ def _rang(key: _Key, events: Sequence[e.Event]) -> bool:
 
 def _full_ms(key: _Key, state: TableState) -> int:
     """The longest that this clock ever runs."""
-    kind, _, _, is_ai = key
+    kind, seat, _, _ = key
     config, rules = state.config, state.config.rules
+    # A stand-in's turn is its owner's, who may come back in the middle of it (U8).
+    is_house = seat >= 0 and state.seats[seat].house is not None
     person_ms = max(config.turn_timeout_ms, rules.returned_turn_min_ms)
     return {
-        TimerKind.TURN: rules.house_turn_ms if is_ai else person_ms,
+        TimerKind.TURN: rules.house_turn_ms if is_house else person_ms,
         TimerKind.AWAY: rules.away_timeout_ms,
         TimerKind.COUNTDOWN: rules.countdown_ms,
         TimerKind.ROUND_PAUSE: rules.round_pause_ms,
