@@ -141,3 +141,9 @@ def command_timed_out(within_ms: int) -> RpcFailure:
         "learn whether it counts",
         {},
     )
+
+
+def refuse_in_maintenance(is_maintenance: bool) -> None:
+    """Raise ``Maintenance`` where it is on: for what would begin a new match."""
+    if is_maintenance:
+        raise Maintenance("maintenance: no new tables and matches for now; try again later")

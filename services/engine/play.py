@@ -16,7 +16,7 @@ from okey_runtime.identity import Identity
 from okey_runtime.interceptors import checked_message
 from okey_runtime.logging import get_logger
 from services.engine.actor import TableActor
-from services.engine.errors import NotThisPlayer
+from services.engine.errors import NotThisPlayer, refuse_in_maintenance
 from services.engine.following import From, Write, follow, watching
 from services.engine.player_commands import Numbered, PlayerCommands
 from services.engine.shedding import Shedding
@@ -69,7 +69,7 @@ class PlayStreams:
             self._shedding.stream(),
             watching(actor, identity, start, self._clock) as watcher,
         ):
-            commands = StreamCommands(self._commands, actor, identity.player, watcher)
+            commands = StreamCommands(self._tables, self._commands, actor, identity.player, watcher)
             reading = asyncio.create_task(commands.read(requests))
             try:
                 end = await follow(actor, watcher, start, self._clock, write)
@@ -85,8 +85,14 @@ class StreamCommands:
     """
 
     def __init__(
-        self, commands: PlayerCommands, actor: TableActor, player: str, watcher: Watcher
+        self,
+        tables: Tables,
+        commands: PlayerCommands,
+        actor: TableActor,
+        player: str,
+        watcher: Watcher,
     ) -> None:
+        self._tables = tables
         self._commands = commands
         self._actor = actor
         self._player = player
@@ -97,6 +103,8 @@ class StreamCommands:
         """Begin every command; where the caller says no more, end the stream after the answers."""
         async for request in requests:
             await self._room.acquire()
+            if self._watcher.has_ended:
+                return  # as with the caller's token
             self._begin(request)
         for _ in range(MOST_IN_FLIGHT):
             await self._room.acquire()
@@ -108,6 +116,8 @@ class StreamCommands:
             checked: engine_pb2.PlayRequest = checked_message(request)
             message = _command(checked)
             self._refuse_if_not_ours(message)
+            if isinstance(message, engine_pb2.PlayOnRequest):
+                refuse_in_maintenance(self._tables.is_maintenance)
             begun = self._commands.begin(self._actor, self._player, message, checked.timeout_ms)
         except OkeyError as error:
             self._tell(_refusal(request_id, error))

@@ -22,7 +22,12 @@ from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity, display_name
 from okey_runtime.interceptors import validates_itself, writes_itself
-from services.engine.errors import ArrangedTooOften, Maintenance, NoRound, NotThisPlayer
+from services.engine.errors import (
+    ArrangedTooOften,
+    NoRound,
+    NotThisPlayer,
+    refuse_in_maintenance,
+)
 from services.engine.finished_round import find_round
 from services.engine.following import From, follow, watching
 from services.engine.journal import Journal
@@ -93,7 +98,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self, request: engine_pb2.OpenTableRequest, context: Context
     ) -> engine_pb2.OpenTableResponse:
         """Make a table; the player takes seat 0 (W1)."""
-        self._refuse_in_maintenance()
+        refuse_in_maintenance(self._tables.is_maintenance)
         self._shedding.refuse_if_busy()
         config = _config(request, self._rules, self._settings)
         actor, accepted = await self._tables.open(
@@ -108,7 +113,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self, request: engine_pb2.TakeSeatRequest, context: Context
     ) -> engine_pb2.TakeSeatResponse:
         """Sit a player down."""
-        self._refuse_in_maintenance()
+        refuse_in_maintenance(self._tables.is_maintenance)
         self._shedding.refuse_if_busy()
         actor = await self._tables.get(request.table_id)
         return await self._commands.take_seat(actor, request.player, request)
@@ -156,7 +161,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self, request: engine_pb2.PlayOnRequest, context: Context
     ) -> engine_pb2.PlayOnResponse:
         """Pay again for the Nachspiel."""
-        self._refuse_in_maintenance()
+        refuse_in_maintenance(self._tables.is_maintenance)
         actor = await self._tables.get(request.table_id)
         return await self._commands.play_on(actor, current_identity().player, request)
 
@@ -253,10 +258,6 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
                 for row in found.rows
             ],
         )
-
-    def _refuse_in_maintenance(self) -> None:
-        if self._tables.is_maintenance:
-            raise Maintenance("maintenance: no new tables and matches for now; try again later")
 
     def _refuse_if_arranged_too_often(self, player: str) -> None:
         now_ms = self._clock.monotonic_ms()

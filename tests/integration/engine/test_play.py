@@ -245,6 +245,17 @@ async def test_a_stream_ends_with_its_token_and_goes_on_with_another(world: Plat
         assert result.seq > cursor
 
 
+async def test_maintenance_is_for_commands_of_a_stream_too(world: Platform) -> None:
+    table_id = await world.open_table("anna")
+    await (await world.operator()).SetMaintenance(engine_pb2.SetMaintenanceRequest(is_on=True))
+    async with stream_of(world, "anna", table_id) as stream:
+        await stream.attach()
+        asked = engine_pb2.PlayOnRequest(table_id=table_id, request_id="play-on-please")
+        await stream.say(engine_pb2.PlayRequest(play_on=asked))
+        (result,) = await stream.until_answered(1)
+    assert reason_of(result) == "MAINTENANCE"
+
+
 async def test_views_come_with_the_rows_where_they_are_asked_for(world: Platform) -> None:
     table_id, mover, _ = await playing(world)
     view = await view_of(world, table_id, mover)
