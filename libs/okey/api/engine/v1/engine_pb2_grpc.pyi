@@ -10,7 +10,8 @@ same id is refused (REQUEST_ID_REUSED); a refusal is judged anew. Every move nam
 
 Errors are `google.rpc.Status` with an `ErrorInfo.reason`. Everywhere: INVALID_FIELD (shape), TABLE_NOT_FOUND,
 NOT_SEATED (the caller owns no seat there), TABLE_CLOSED, REQUEST_ID_REUSED, and, UNAVAILABLE, safe to send again:
-DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
+DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED; DEADLINE_EXCEEDED, safe to send again:
+COMMAND_TIMED_OUT; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
 """
 
 from collections import abc as _abc
