@@ -11,6 +11,7 @@ from okey.table import events as e
 from okey.table.commands import TimerKind
 from okey.table.reasons import ForfeitReason
 from okey.table.state import TableState, running_timers
+from okey.table.view import Control
 from tests.chaos.tables.history import Asked, ClientHistory, Finding, Outage, Snapshot, Update
 from tests.chaos.tables.replay import Replays, Step
 
@@ -26,8 +27,8 @@ SLACK_MS = 60
 
 _NEAR_MS = 30_000
 
-_Key = tuple[TimerKind, int, int, bool]
-"""A clock: its kind, seat and turn, and whether an AI plays that seat."""
+_Key = tuple[TimerKind, int, int, Control]
+"""A clock: its kind, seat and turn, and who plays that seat."""
 
 
 @dataclass(slots=True)
@@ -130,10 +131,19 @@ def _clocks(state: TableState) -> dict[_Key, int]:
             timer.kind,
             timer.seat,
             turn.number if turn is not None and timer.kind is TimerKind.TURN else 0,
-            timer.seat >= 0 and state.seats[timer.seat].is_ai_played,
+            _control(state, timer.seat),
         ): timer.deadline_ms
         for timer in running_timers(state)
     }
+
+
+def _control(state: TableState, seat: int) -> Control:
+    if seat < 0:
+        return Control.NOBODY
+    own = state.seats[seat]
+    if own.house is not None:
+        return Control.HOUSE
+    return Control.STAND_IN if own.away_deadline_ms else Control.PERSON
 
 
 def _is_return(step: Step) -> bool:
@@ -160,10 +170,10 @@ def _rang(key: _Key, events: Sequence[e.Event]) -> bool:
 
 def _full_ms(key: _Key, state: TableState) -> int:
     """The longest that this clock ever runs."""
-    kind, seat, _, _ = key
+    kind, _, _, control = key
     config, rules = state.config, state.config.rules
     # A stand-in's turn is its owner's, who may come back in the middle of it (U8).
-    is_house = seat >= 0 and state.seats[seat].house is not None
+    is_house = control is Control.HOUSE
     person_ms = max(config.turn_timeout_ms, rules.returned_turn_min_ms)
     return {
         TimerKind.TURN: rules.house_turn_ms if is_house else person_ms,

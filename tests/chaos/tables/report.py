@@ -12,6 +12,7 @@ from okey.table import events as e
 from tests.chaos.tables.checker import CHECKS
 from tests.chaos.tables.history import ClientHistory, Ended, Finding, History, Opened, Update
 
+BACK: Final = "back after every fault"
 AUDIT: Final = "okeyctl audit green"
 _SHOWN_FINDINGS: Final = 200
 
@@ -55,7 +56,7 @@ class Report:
     def by_check(self) -> dict[str, int]:
         """How many findings each check has."""
         counts = Counter(finding.check for finding in self.findings)
-        return {check: counts[check] for check in (*CHECKS, AUDIT)}
+        return {check: counts[check] for check in (*CHECKS, BACK, AUDIT)}
 
 
 def figures_of(history: History, load_cpu_ms: int, check_cpu_ms: int) -> dict[str, int]:

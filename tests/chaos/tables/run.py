@@ -23,9 +23,10 @@ from tests.chaos.money.checks import require_all_told
 from tests.chaos.tables.books import read_booked, read_rows
 from tests.chaos.tables.checker import check
 from tests.chaos.tables.faults import Fault, inflict, plan
-from tests.chaos.tables.history import History, Outage
+from tests.chaos.tables.history import Finding, History, Outage
 from tests.chaos.tables.load import Load
 from tests.chaos.tables.report import (
+    BACK,
     Back,
     Report,
     Settings,
@@ -42,6 +43,7 @@ from tests.fixtures.postgres import PostgresServer
 REPORTS: Final = Path(__file__).parents[3] / "build" / "chaos"
 _LONGEST_FAULT_S: Final = 6.0
 _LONGEST_CALM_S: Final = 6.0
+_BACK_TIMEOUT_S: Final = 90.0
 _DRAIN_TIMEOUT_S: Final = 90.0
 _TELL_EVERY_S: Final = 5.0
 _RAMP_S_PER_TABLE: Final = 0.08
@@ -82,7 +84,7 @@ async def run(
     rows, booked = await read_rows(stand, load.table_ids), await read_booked(stand)
     history = History(breaking.outages, stand.unnoticed_ms, load.clients, rows, booked)
     tell("checking what was seen")
-    findings = check(history) + audit_finding(status, told)
+    findings = check(history) + breaking.findings + audit_finding(status, told)
     check_cpu_ms = _cpu_ms() - began_cpu_ms - load_cpu_ms
     return Report(
         settings=settings,
@@ -106,6 +108,7 @@ class _Breaking:
         self.outages: list[Outage] = []
         self.backs: list[Back] = []
         self.counts: Counter[str] = Counter()
+        self.findings: list[Finding] = []
         self._stand = stand
         self._load = load
         self._clock = clock
@@ -118,14 +121,23 @@ class _Breaking:
         for fault in faults:
             if self._clock.monotonic_ms() >= end_ms:
                 return
-            outages = await inflict(self._stand, fault, self._clock)
-            await self._load.moved()
-            self.outages += outages
             name = f"{fault.target} {fault.kind}"
-            self.counts[name] += 1
-            ended_ms = max(outage.ended_ms for outage in outages)
-            self.backs.append(Back(name, self._clock.now_ms() - ended_ms))
+            try:
+                async with asyncio.timeout(_BACK_TIMEOUT_S):
+                    await self._once(fault, name)
+            except TimeoutError:
+                text = f"no command was accepted for {_BACK_TIMEOUT_S:g} s: {name}"
+                self.findings.append(Finding(BACK, "", "", text))
+                return
             await asyncio.sleep(fault.calm_s)
+
+    async def _once(self, fault: Fault, name: str) -> None:
+        outages = await inflict(self._stand, fault, self._clock)
+        await self._load.moved()
+        self.outages += outages
+        self.counts[name] += 1
+        ended_ms = max(outage.ended_ms for outage in outages)
+        self.backs.append(Back(name, self._clock.now_ms() - ended_ms))
 
 
 async def _tell_progress(load: Load, breaking: _Breaking, tell: Tell) -> None:

@@ -19,6 +19,7 @@ from tests.fixtures.postgres import PostgresServer
 
 _CHANNELS: Final = 8
 _LOOK_MS: Final = 500
+_AUDIT_TIMEOUT_S: Final = 120.0
 
 
 class TablesStand(Stand):
@@ -57,7 +58,7 @@ class TablesStand(Stand):
         return Caller(channel, self.token(subject, role))
 
     async def audit(self) -> tuple[int, str]:
-        """``okeyctl audit``: its exit status and what it printed."""
+        """``okeyctl audit``: its exit status and what it printed; -9 where it did not end."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "services.okeyctl.main", "audit", "--json"),
             *("--wallet", self.addresses["wallet"]),
@@ -65,7 +66,11 @@ class TablesStand(Stand):
             stdout=PIPE,
             stderr=PIPE,
         )
-        out, error = await process.communicate()
+        ending = asyncio.create_task(process.communicate())
+        await asyncio.wait([ending], timeout=_AUDIT_TIMEOUT_S)
+        if not ending.done():
+            process.kill()
+        out, error = await ending
         assert process.returncode is not None
         return process.returncode, (out + error).decode()
 
