@@ -13,6 +13,8 @@ from typing import Any
 import grpc
 import uvloop
 
+from tests.bench.children import end_with_parent
+
 SERVICE = "bench.Rooms"
 METHOD = f"/{SERVICE}/Play"
 
@@ -56,6 +58,7 @@ async def _write(unsent: Unsent, context: grpc.aio.ServicerContext[bytes, bytes]
 
 async def main() -> None:
     """Serve until it is killed."""
+    end_with_parent()
     server = grpc.aio.server()
     handler: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(
         Rooms().play

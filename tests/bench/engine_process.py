@@ -17,6 +17,7 @@ from typing import Final
 from okey_runtime.server import serve
 from services.engine.app import EngineApp
 from services.engine.settings import EngineSettings
+from tests.bench.children import end_with_parent
 
 _EVERY_S: Final = 0.003
 _ROOT: Final = str(Path(__file__).parents[2]) + "/"
@@ -59,6 +60,7 @@ def _name(frame: FrameType) -> str:
 
 def main() -> None:
     """Serve; write the profile where one is asked for."""
+    end_with_parent()
     where = os.environ.get("BENCH_PROFILE")
     sampler = Sampler()
     if where:

@@ -49,6 +49,8 @@ async def process(module: str, environment: Mapping[str, str]) -> AsyncIterator[
         *(sys.executable, "-m", module),
         env={"PATH": os.environ["PATH"], **environment},
         cwd=ROOT,
+        # Held open for as long as this process lives: the child ends when it is closed.
+        stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
     try:
