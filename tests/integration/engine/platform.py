@@ -194,14 +194,26 @@ class Player:
         action = plain_action(self.view)
         if action is None:
             return
-        await stub.Act(
-            engine_pb2.ActRequest(
-                table_id=self.table_id,
-                request_id=self._world.request_id(),
-                turn=self.view.round.turn.number,
-                action=action,
-            )
+        request = engine_pb2.ActRequest(
+            table_id=self.table_id,
+            request_id=self._world.request_id(),
+            turn=self.view.round.turn.number,
+            action=action,
         )
+        while not await self._counts(stub, request):
+            pass
+
+    async def _counts(
+        self, stub: engine_pb2_grpc.TableServiceStub, request: engine_pb2.ActRequest
+    ) -> bool:
+        """Send it; whether it is settled. On a busy machine an engine may stand still a moment."""
+        try:
+            await stub.Act(request)
+        except grpc.aio.AioRpcError as error:
+            if error.code() is not grpc.StatusCode.UNAVAILABLE:
+                raise
+            return False
+        return True
 
 
 def plain_action(view: table_pb2.TableView) -> table_pb2.Action | None:

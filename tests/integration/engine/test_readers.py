@@ -54,7 +54,7 @@ async def played(world: Platform, table_id: str) -> None:
 
 async def test_a_reader_that_does_not_read_is_cut_and_nobody_notices(tmp_path: Path) -> None:
     """It has its connection and answers pings, but takes no message: its place is free again."""
-    async with platform(tmp_path, clock_factor=20) as world:
+    async with platform(tmp_path, clock_factor=10) as world:
         table_id = await klasik(world)
         token = world.issuer.metadata("zoe")
         async with grpc.aio.insecure_channel(world.engine_address, options=NARROW) as channel:

@@ -22,7 +22,7 @@ Place = tuple[str, int]
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[Platform]:
-    async with platform(tmp_path, clock_factor=20) as running:
+    async with platform(tmp_path, clock_factor=5) as running:
         yield running
 
 
