@@ -204,15 +204,23 @@ class Watchers:
         self, before: TableState | None, after: TableState, row: Row, updates: RowUpdates
     ) -> None:
         made: dict[tuple[int, int, bool], Shown] = {}
+        # Looked up, because a crowd may watch.
+        seats_before, seats_after = _seats(before), _seats(after)
         for watcher in list(self._watchers):
-            was = before.seat_of(watcher.player) if before is not None else SPECTATOR
-            now = after.seat_of(watcher.player)
+            was = seats_before.get(watcher.player, SPECTATOR)
+            now = seats_after.get(watcher.player, SPECTATOR)
             key = (was, now, watcher.with_view)
             shown = made.get(key)
             if shown is None:
                 wire = updates.wire(watcher.player, was, now, with_view=watcher.with_view)
                 shown = made[key] = Shown(row.seq, wire)
             watcher.give(shown)
+
+
+def _seats(state: TableState | None) -> dict[str, int]:
+    """Each player's seat."""
+    seats = state.seats if state is not None else ()
+    return {seat.player: index for index, seat in enumerate(seats) if seat.is_person}
 
 
 def _seat_in(owners: tuple[str, ...], player: str) -> int:

@@ -15,7 +15,7 @@ from tests.bench.engine_seed import Plan, seed_tables, table_config
 from tests.bench.engine_stand import Process, Stand, bare
 
 WATCHERS: Final = 200
-TURNS: Final = 12
+TURNS: Final = 24
 PASSES: Final = 5
 SEATS: Final = 4
 
