@@ -164,6 +164,7 @@ class Player:
         self.table_id = table_id
         self.view = table_pb2.TableView()
         self.seqs: list[int] = []
+        self._moved = 0
         self._world = world
 
     async def stub(self) -> engine_pb2_grpc.TableServiceStub:
@@ -192,8 +193,8 @@ class Player:
 
     async def _move(self, stub: engine_pb2_grpc.TableServiceStub) -> None:
         action = plain_action(self.view)
-        if action is None:
-            return
+        if action is None or self.view.seq < self._moved:
+            return  # a row from before its last move, such as a take-over's
         request = engine_pb2.ActRequest(
             table_id=self.table_id,
             request_id=self._world.request_id(),
@@ -208,7 +209,7 @@ class Player:
     ) -> bool:
         """Send it; whether it is settled. On a busy machine an engine may stand still a moment."""
         try:
-            await stub.Act(request)
+            self._moved = (await stub.Act(request)).seq
         except grpc.aio.AioRpcError as error:
             if error.code() is not grpc.StatusCode.UNAVAILABLE:
                 raise
