@@ -46,7 +46,8 @@ class RatingSink:
                             row.at_ms,
                         )
                     )
-                case e.MatchVoided(reason=VoidReason.OPERATOR):
+                case e.MatchVoided(reason=VoidReason.OPERATOR) if before and before.match:
+                    # One that had not started yet means nothing to anybody.
                     found.append(_voided(event, before, row.at_ms))
         return found
 
