@@ -17,7 +17,9 @@ settings.register_profile("long", settings.get_profile("quick"), max_examples=2_
 settings.load_profile("quick")
 
 _UNIT = Path(__file__).parent / "unit"
-_CORE = [_UNIT / name for name in ("rules", "table", "money", "rating", "bots", "simulation", "arena")]
+_CORE = [
+    _UNIT / name for name in ("rules", "table", "money", "rating", "bots", "simulation", "arena")
+]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
