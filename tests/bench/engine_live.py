@@ -57,13 +57,13 @@ async def measure_live(stand: Stand, url: str, tables: int, seconds: int) -> Liv
     started_s = time.perf_counter()
     async with stand.engine(url) as engine, channels(engine.address) as connections:
         await engine.until_loaded(tables)
-        ready_s = time.perf_counter() - started_s
+        ready_s, loaded_ms = time.perf_counter() - started_s, SystemClock().now_ms()
         cpu_s, started_s = engine.process.cpu_s(), time.perf_counter()
         players = [Actor(stand, table) for table in seeded[len(ringing) :]]
         latencies = await _act_in_turn(players, connections, seconds)
         cpu_share = (engine.process.cpu_s() - cpu_s) / (time.perf_counter() - started_s)
         memory_bytes = engine.process.memory_bytes()
-    late = await _lateness_ms(url, [table.table_id for table in seeded[: len(ringing)]])
+    late = await _lateness_ms(url, [table.table_id for table in seeded[: len(ringing)]], loaded_ms)
     return LiveFigures(
         tables, ready_s, memory_bytes, cpu_share, Spread.of(late), Spread.of(latencies)
     )
@@ -118,24 +118,24 @@ async def _act_in_turn(
     return await asyncio.gather(*calls)
 
 
-async def _lateness_ms(url: str, table_ids: Sequence[str]) -> list[float]:
-    """Of every clock of a turn that has rung: how much later than its deadline."""
+async def _lateness_ms(url: str, table_ids: Sequence[str], since_ms: int) -> list[float]:
+    """Of every clock of a turn that has rung since: how much later than its deadline."""
     database = Database(url)
     journal = Journal(database)
     late: list[float] = []
 
     async def read(table_id: str) -> None:
-        late.extend(_rung(await journal.rows(table_id)))
+        late.extend(_rung(await journal.rows(table_id), since_ms))
 
     await in_turns([read(table_id) for table_id in table_ids], _READ_AT_ONCE)
     await database.close()
     return late
 
 
-def _rung(rows: Sequence[Row]) -> list[float]:
+def _rung(rows: Sequence[Row], since_ms: int) -> list[float]:
     deadline_ms, late = 0, []
     for row in rows:
-        if isinstance(row.events[0], e.TurnTimedOut):
+        if isinstance(row.events[0], e.TurnTimedOut) and deadline_ms >= since_ms:
             late.append(float(row.at_ms - deadline_ms))
         for event in row.events:
             match event:

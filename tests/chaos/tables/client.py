@@ -95,7 +95,7 @@ class Player(Spectator):
         self._leaving = leaving
         self._next_id = next_id
         self._last_turn = 0
-        self.on_accepted: Callable[[], None] = lambda: None
+        self.on_moved: Callable[[], None] = lambda: None
 
     async def play(self) -> None:
         """Return when the table is closed."""
@@ -231,7 +231,8 @@ class Player(Spectator):
             asked.seqs.append(answer.seq)
             asked.drawn = asked.drawn or answer.drawn
             asked.answered_ms = self._clock.now_ms()
-            self.on_accepted()
+            if turn:
+                self.on_moved()
             if not self._script.repeats():
                 return asked
 

@@ -55,8 +55,8 @@ class Load:
     ) -> None:
         self.clients: Final[list[ClientHistory]] = []
         self.closed_tables = 0
-        self.acknowledged = 0
-        """How many commands of players were accepted so far."""
+        self.moves = 0
+        """How many moves were accepted so far."""
         self._stand = stand
         self._clock = clock
         self._seed = seed
@@ -73,12 +73,12 @@ class Load:
         return {client.table_id for client in self.clients}
 
     async def moved(self) -> None:
-        """Return once another command of a player was accepted."""
+        """Return once another move of a running round was accepted."""
         self._has_moved.clear()
         await self._has_moved.wait()
 
-    def _accepted(self) -> None:
-        self.acknowledged += 1
+    def _moved(self) -> None:
+        self.moves += 1
         self._has_moved.set()
 
     async def play(self, tables: int, ramp_s: float) -> None:
@@ -143,7 +143,7 @@ class Load:
         link = _link(self._stand.caller(name), table_id, own)
         script = Script(own, self._pace)
         player = Player(link, history, self._clock, script, self._leaving, self._next_id)
-        player.on_accepted = self._accepted
+        player.on_moved = self._moved
         return player
 
     def _spectator(self, table_id: str, name: str, chance: Random) -> Spectator:

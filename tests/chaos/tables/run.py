@@ -126,7 +126,7 @@ class _Breaking:
                 async with asyncio.timeout(_BACK_TIMEOUT_S):
                     await self._once(fault, name)
             except TimeoutError:
-                text = f"no command was accepted for {_BACK_TIMEOUT_S:g} s: {name}"
+                text = f"no move was accepted for {_BACK_TIMEOUT_S:g} s: {name}"
                 self.findings.append(Finding(BACK, "", "", text))
                 return
             await asyncio.sleep(fault.calm_s)
@@ -146,7 +146,7 @@ async def _tell_progress(load: Load, breaking: _Breaking, tell: Tell) -> None:
         await asyncio.sleep(_TELL_EVERY_S)
         tell(
             f"{time.monotonic() - began_s:.0f} s: {len(load.table_ids)} tables opened, "
-            f"{load.closed_tables} closed, {load.acknowledged} commands acknowledged, "
+            f"{load.closed_tables} closed, {load.moves} moves acknowledged, "
             f"{breaking.counts.total()} faults"
         )
 
