@@ -9,7 +9,7 @@ TYPED := libs services tools deploy tests
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run demo test test-core test-rest test-all format lint protos protos-check \
-	bench arena mutations soak deploy-check clean
+	bench arena mutations soak chaos deploy-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,11 +75,13 @@ protos: setup ## generate the Python stubs from protos/
 protos-check: setup ## fail if the committed stubs are not what protos/ gives
 	$(BIN)/python tools/protos.py check
 
-bench: setup ## measure hands, core and wallet, each figure beside a reference
+bench: setup ## measure hands, core, wallet, ratings and engine, each figure beside a reference
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.hands
 	$(BIN)/python -m tests.bench.audit
 	$(BIN)/python -m tests.bench.wallet
+	$(BIN)/python -m tests.bench.rating
+	$(BIN)/python -m tests.bench.engine $(BENCH_ENGINE)
 
 arena: setup ## how strong the bots are, with 95 % intervals, on deals nothing was tuned on (an hour)
 	$(BIN)/python -m tests.bench.arena $(if $(ARENA_DEALS),--deals $(ARENA_DEALS))
@@ -92,6 +94,12 @@ soak: setup ## 2,000 times kill -9 of engine, wallet and PostgreSQL while money 
 SOAK_KILLS := 2000
 SOAK_MINUTES := 180
 SOAK_SEED := 1
+
+chaos: setup ## tables with bots and checking clients while engine and database die (stops by itself)
+	$(BIN)/python -m tests.chaos.tables.run --tables $(TABLES) --minutes $(MINUTES) --seed $(SEED)
+TABLES := 200
+MINUTES := 4
+SEED := 1
 
 deploy-check: setup ## build and validate every kustomization, start each service from its manifest
 	$(BIN)/python -m pytest tests/deploy -q -m ""

@@ -13,6 +13,7 @@ from okey_client.calls import RetryPolicy
 from okey_client.client import ClientNotConfigured, OkeyClient
 from okey_client.lobby import LobbyClient
 from okey_client.mirror import Change, TableMirror
+from okey_client.play import PlayedTable
 from okey_client.pure import action_message, pure_view
 from okey_client.rating import RatingClient
 from okey_client.table import TableClient
@@ -24,6 +25,7 @@ __all__ = [
     "ClientNotConfigured",
     "LobbyClient",
     "OkeyClient",
+    "PlayedTable",
     "RatingClient",
     "RetryPolicy",
     "RpcFailure",

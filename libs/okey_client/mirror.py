@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import grpc
 
@@ -17,6 +17,28 @@ _MOVES: Final = (
     engine_pb2.STREAM_END_REASON_MOVED,
     engine_pb2.STREAM_END_REASON_NOT_OWNER,
 )
+
+
+Message = engine_pb2.WatchTableResponse | engine_pb2.PlayResponse
+
+
+class Stream(Protocol):
+    """An open stream of a table: a snapshot, updates, an end."""
+
+    def __aiter__(self) -> AsyncIterator[Message]:
+        """What comes, until it ends."""
+        ...
+
+    def cancel(self) -> object:
+        """End it."""
+        ...
+
+
+AddNonce = Callable[[], Awaitable[object]]
+"""Adds a nonce to the coming shuffle, where one is still wanted."""
+
+Open = Callable[[engine_pb2_grpc.TableServiceStub, int], Stream]
+"""Opens a stream at an engine, after the row of this number; 0 asks for a snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +67,16 @@ class TableMirror:
         channels: Channels,
         calls: Calls,
         *,
+        open_stream: Open,
         get_view: Callable[[], Awaitable[table_pb2.TableView]],
-        add_nonce: Callable[[], Awaitable[bool]] | None,
+        add_nonce: AddNonce | None,
     ) -> None:
         self.table_id: Final = table_id
         self._home = address
         self._address = address
         self._channels = channels
         self._calls = calls
+        self._open = open_stream
         self._get_view = get_view
         self._add_nonce = add_nonce
         self._view: table_pb2.TableView | None = None
@@ -117,10 +141,7 @@ class TableMirror:
 
     async def _one_stream(self) -> AsyncGenerator[Change, None]:
         stub = engine_pb2_grpc.TableServiceStub(self._channels.to(self._address))
-        request = engine_pb2.WatchTableRequest(table_id=self.table_id, with_view=True)
-        if self._seq:
-            request.after_seq = self._seq
-        call = stub.WatchTable(request)
+        call = self._open(stub, self._seq)
         try:
             async for message in call:
                 match message.WhichOneof("message"):
@@ -128,9 +149,11 @@ class TableMirror:
                         change = self._look(message.snapshot)
                     case "update":
                         change = await self._update(message.update)
-                    case _:
+                    case "end":
                         self._ended(message.end)
                         return
+                    case _:
+                        continue
                 if change is not None:
                     await self._offer_nonce(change.view)
                     yield change

@@ -9,15 +9,10 @@ from okey.table import commands
 from okey.table.commands import Action, DrawSource
 from okey_client.calls import Calls, new_request_id
 from okey_client.channels import Channels
-from okey_client.mirror import TableMirror
+from okey_client.mirror import AddNonce, Open, Stream, TableMirror
+from okey_client.play import NONCE_BYTES, NONCE_REFUSALS, PlayedTable
 from okey_client.pure import action_message
 from okey_runtime.errors import RpcFailure
-
-NONCE_BYTES: Final = 32
-
-_NONCE_REFUSALS: Final = frozenset(
-    {"NONCE_ALREADY_ADDED", "NONCE_TOO_LATE", "NOT_SEATED", "TABLE_CLOSED"}
-)
 
 
 class TableClient:
@@ -44,13 +39,30 @@ class TableClient:
         While the caller is seated it adds a random nonce to every coming shuffle, unless
         ``adds_nonces`` is off (T9).
         """
+        return self._mirror(self._watch, self.offer_nonce if adds_nonces else None)
+
+    def play(self) -> PlayedTable:
+        """The caller's seat over one stream: ``async with`` it, iterate for what changes, give
+        commands meanwhile. Nonces are added as by ``follow`` (T9).
+        """
+        return PlayedTable(self.table_id, self._calls, self._mirror)
+
+    def _mirror(self, open_stream: Open, add_nonce: AddNonce | None) -> TableMirror:
         return TableMirror(
             self.table_id,
             self._address,
             self._channels,
             self._calls,
+            open_stream=open_stream,
             get_view=self.get,
-            add_nonce=self.offer_nonce if adds_nonces else None,
+            add_nonce=add_nonce,
+        )
+
+    def _watch(self, stub: engine_pb2_grpc.TableServiceStub, after_seq: int) -> Stream:
+        return stub.WatchTable(
+            engine_pb2.WatchTableRequest(
+                table_id=self.table_id, with_view=True, after_seq=after_seq or None
+            )
         )
 
     async def draw_from_stock(self, turn: int) -> Tile:
@@ -125,7 +137,7 @@ class TableClient:
         try:
             await self.add_nonce(secrets.token_bytes(NONCE_BYTES))
         except RpcFailure as failure:
-            if failure.reason in _NONCE_REFUSALS:
+            if failure.reason in NONCE_REFUSALS:
                 return False
             raise
         return True

@@ -73,6 +73,8 @@ def _options(config: str, max_message_bytes: int) -> list[tuple[str, str | int]]
         ("grpc.dns_min_time_between_resolutions_ms", 1_000),
         ("grpc.keepalive_time_ms", 20_000),
         ("grpc.keepalive_timeout_ms", 5_000),
+        # What counts in the end: by default a ping's answer is waited for for a minute.
+        ("grpc.http2.ping_timeout_ms", 5_000),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.max_receive_message_length", max_message_bytes),

@@ -12,7 +12,6 @@ from prometheus_client import (
     REGISTRY,
     CollectorRegistry,
     Counter,
-    Gauge,
     Histogram,
     make_wsgi_app,
 )
@@ -28,8 +27,10 @@ LATENCY_BUCKETS_S: Final = (
 _LAG_PROBE_MS: Final = 500
 _STOP_POLL_S: Final = 0.05
 
-LOOP_LAG_S: Final = Gauge(
-    "okey_event_loop_lag_seconds", "How much later than asked the event loop last woke a sleeper."
+LOOP_LAG_S: Final = Histogram(
+    "okey_event_loop_lag_seconds",
+    "How much later than asked the event loop wakes a sleeper, twice a second.",
+    buckets=LATENCY_BUCKETS_S,
 )
 
 
@@ -89,12 +90,12 @@ class MethodMetrics:
 RPC_METRICS: Final = RpcMetrics()
 
 
-async def watch_loop_lag(clock: Clock, gauge: Gauge = LOOP_LAG_S) -> None:
+async def watch_loop_lag(clock: Clock, histogram: Histogram = LOOP_LAG_S) -> None:
     """Measure for ever how late the loop wakes a sleeper; run it as a task."""
     while True:
         due_ms = clock.monotonic_ms() + _LAG_PROBE_MS
         await clock.sleep_until_ms(due_ms)
-        gauge.set(max(0, clock.monotonic_ms() - due_ms) / 1000)
+        histogram.observe(max(0, clock.monotonic_ms() - due_ms) / 1000)
 
 
 class _QuietHandler(WSGIRequestHandler):

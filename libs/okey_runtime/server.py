@@ -23,6 +23,7 @@ from okey_runtime.auth import JwksFile, TokenVerifier
 from okey_runtime.clock import Clock, SystemClock
 from okey_runtime.config import ServiceSettings
 from okey_runtime.files import write_atomically
+from okey_runtime.garbage import look_seldom, spare_what_lives
 from okey_runtime.interceptors import CallInterceptor
 from okey_runtime.logging import configure_logging, get_logger
 from okey_runtime.metrics import MetricsServer, watch_loop_lag
@@ -223,6 +224,8 @@ def server_options(settings: ServiceSettings) -> list[tuple[str, int]]:
         ("grpc.max_receive_message_length", settings.max_message_bytes),
         ("grpc.keepalive_time_ms", 20_000),
         ("grpc.keepalive_timeout_ms", 10_000),
+        # What counts in the end: by default a ping's answer is waited for for a minute.
+        ("grpc.http2.ping_timeout_ms", 10_000),
         ("grpc.keepalive_permit_without_calls", 1),
         # By default a server cancels calls at random once 1,000 wait to be picked up, which a crowd
         # that reconnects at the same moment reaches at once.
@@ -245,6 +248,7 @@ def serve(app: App) -> None:
     service = type(app).__module__.removesuffix(".app")
     configure_logging(service, settings.log_level, settings.log_format)
     failpoints.arm_process(settings)
+    look_seldom()
     uvloop.run(_serve(app))
 
 
@@ -272,6 +276,7 @@ async def _serve(app: App) -> None:
 
 async def _until_end(server: ServiceServer) -> None:
     async with server:
+        spare_what_lives()
         await server.wait()
 
 

@@ -1,13 +1,13 @@
 """What a table has accepted lately: requests by id, and what became of stakes."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from okey.table import events as e
 from services.engine.errors import RequestIdReused
-from services.engine.record import Request, Row
+from services.engine.record import Request, Row, decode_events, encode_events
 
 HELD = "HELD"
 """The verdict on a hold that stands; a declined one has the wallet's reason instead."""
@@ -25,12 +25,31 @@ class Accepted:
     events: tuple[e.Event, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class AcceptedRow:
+    """A request, and the row that it became."""
+
+    request: Request
+    seq: int
+    payload: bytes
+
+
 class AcceptedRequests:
-    """Requests of the running match and of the wait before it, by player and id (M5's kin)."""
+    """Requests of the running match and of the wait before it, by player and id (M5's kin).
+
+    They are remembered as they are stored, since hardly any is ever asked for again. Of which rows
+    is said by ``after``: none up to it; ``last_end`` is the row of the last match's end.
+    """
 
     def __init__(self) -> None:
-        self._by_id: dict[tuple[str, str], tuple[bytes, Accepted]] = {}
-        self._last_end = 0
+        self._by_id: dict[tuple[str, str], AcceptedRow] = {}
+        self.after = 0
+        self.last_end = 0
+
+    def resume(self, rows: Sequence[AcceptedRow], after: int, last_end: int) -> None:
+        """Go on where another one was."""
+        self._by_id = {(row.request.player, row.request.request_id): row for row in rows}
+        self.after, self.last_end = after, last_end
 
     def find(self, request: Request) -> Accepted | None:
         """What the same request became before; None for a new one.
@@ -41,28 +60,26 @@ class AcceptedRequests:
         known = self._by_id.get((request.player, request.request_id))
         if known is None:
             return None
-        if known[0] != request.digest:
+        if known.request.digest != request.digest:
             raise RequestIdReused(
                 f"request_id {request.request_id} was used for another request; "
                 "choose a new one for each new request"
             )
-        return known[1]
+        return Accepted(known.seq, decode_events(known.payload))
 
     def fold(self, row: Row) -> None:
         """Remember a row's request, and forget those of the match before the one that starts."""
         if row.request is not None:
             key = (row.request.player, row.request.request_id)
-            self._by_id[key] = (row.request.digest, Accepted(row.seq, row.events))
+            payload = row.payload or encode_events(row.events)
+            self._by_id[key] = AcceptedRow(row.request, row.seq, payload)
             _drop_oldest(self._by_id)
         for event in row.events:
             if isinstance(event, e.MatchStarted):
-                self._by_id = {
-                    key: known
-                    for key, known in self._by_id.items()
-                    if known[1].seq > self._last_end
-                }
+                self.after = self.last_end
+                self._by_id = {k: row for k, row in self._by_id.items() if row.seq > self.after}
             elif isinstance(event, e.MatchEnded | e.MatchVoided):
-                self._last_end = row.seq
+                self.last_end = row.seq
 
 
 class Holds:
@@ -71,6 +88,15 @@ class Holds:
     def __init__(self) -> None:
         self._verdicts: dict[str, str] = {}
         self._waiting: dict[str, asyncio.Event] = {}
+
+    @property
+    def verdicts(self) -> Mapping[str, str]:
+        """By hold id, HELD or the reason of the decline."""
+        return self._verdicts
+
+    def resume(self, verdicts: Mapping[str, str]) -> None:
+        """Go on where another one was."""
+        self._verdicts = dict(verdicts)
 
     def fold(self, events: Sequence[e.Event]) -> None:
         """Note verdicts, and wake who waits for one."""

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -10,14 +11,18 @@ from okey.errors import OkeyError
 from okey.rules.deal import SEED_BYTES
 from okey.table import commands as c
 from okey.table.decide import step
-from okey.table.state import TableState, seated_players
+from okey.table.state import TableState, running_timers, seated_players
 from okey_runtime.logging import get_logger
-from services.engine.accepted import Accepted, AcceptedRequests, Holds
-from services.engine.appending import Append, SitsElsewhere, Verdict
-from services.engine.errors import SeatedElsewhere, TableBusy, TableReloading
+from services.engine.accepted import Accepted, AcceptedRequests, AcceptedRow, Holds
+from services.engine.appending import Append, SitsElsewhere, Taken, Verdict
+from services.engine.caught import Caught
+from services.engine.counting import ERROR, OK, count_command
+from services.engine.errors import SeatedElsewhere, StandsStill, TableBusy, TableReloading
 from services.engine.group_commit import TooManyWaiting
-from services.engine.metrics import COMMAND_SECONDS, COMMANDS
+from services.engine.metrics import COMMAND_SECONDS
 from services.engine.record import Request, Row, encode_events
+from services.engine.snapshots import Snapshot
+from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
 from services.engine.watching import Watchers
 
@@ -66,6 +71,7 @@ class TableActor:
         commit: Committer,
         follow: "Callable[[TableActor, Change], None]",
         lose: "Callable[[TableActor], None]",
+        standstill: Standstill,
     ) -> None:
         self.table_id: Final = table_id
         self.state: TableState | None = None
@@ -79,7 +85,11 @@ class TableActor:
         self._commit = commit
         self._follow = follow
         self._lose = lose
-        self._queue: asyncio.Queue[_Envelope] = asyncio.Queue()
+        self._standstill = standstill
+        self._queue: deque[_Envelope] = deque()
+        self._idle: asyncio.Future[None] | None = None
+        self._takeover: _Envelope | None = None
+        self._last_ms = 0
         self._is_lost = False
 
     @property
@@ -92,6 +102,25 @@ class TableActor:
     def is_lost(self) -> bool:
         """Whether it decides nothing any more, so that the table must be loaded anew."""
         return self._is_lost
+
+    def resume(self, snapshot: Snapshot, requests: Sequence[AcceptedRow]) -> None:
+        """Go on after a snapshot's row; ``requests`` are those that it remembers."""
+        self.state, self.seq = snapshot.state, snapshot.seq
+        self.created_ms = snapshot.created_ms
+        self._requests.resume(requests, snapshot.requests_after, snapshot.last_end)
+        self.holds.resume(snapshot.verdicts)
+
+    def snapshot(self, at_ms: int) -> Snapshot:
+        """The table after its newest row, which was written at that moment."""
+        return Snapshot(
+            seq=self.seq,
+            at_ms=at_ms,
+            created_ms=self.created_ms,
+            state=self.table,
+            requests_after=self._requests.after,
+            last_end=self._requests.last_end,
+            verdicts=dict(self.holds.verdicts),
+        )
 
     def restore(self, change: Change) -> None:
         """Take a row that was committed before; for recovery, before ``run``."""
@@ -110,9 +139,22 @@ class TableActor:
         Raises:
             OkeyError: the rules refuse it, or the journal cannot take it.
         """
-        if request is not None and self._queue.qsize() >= _MOST_WAITING:
+        if request is None:
+            return await self.post(command)
+        return await self.ask(command, request, names)
+
+    def ask(
+        self, command: c.Command, request: Request, names: tuple[tuple[str, str], ...] = ()
+    ) -> asyncio.Future[Accepted]:
+        """Queue somebody's command; its time is now.
+
+        Raises:
+            OkeyError: too much waits already, or nothing can be committed now.
+        """
+        self._standstill.refuse()
+        if len(self._queue) >= _MOST_WAITING:
             raise TableBusy(f"{_MOST_WAITING} commands wait at table {self.table_id}; slow down")
-        return await self.post(command, request, names)
+        return self.post(command, request, names)
 
     def post(
         self,
@@ -121,46 +163,93 @@ class TableActor:
         names: tuple[tuple[str, str], ...] = (),
     ) -> asyncio.Future[Accepted]:
         """Queue a command of the engine's own, whatever waits already; its time is now."""
+        envelope = self._envelope(command, request, names)
+        self._queue.append(envelope)
+        self._wake_up()
+        return envelope.answer
+
+    def go_on(self, engine: str, since_ms: int) -> asyncio.Future[Accepted]:
+        """Take the table over before anything that waits is decided: no clock ran since then."""
+        if self._takeover is None:
+            self._takeover = self._envelope(c.TakeOver(engine, since_ms), None, ())
+            self._put_back(self._takeover)
+        self._takeover.arrived_ms = self._clock.now_ms()
+        return self._takeover.answer
+
+    @property
+    def stopped_ms(self) -> int | None:
+        """Since when no clock has run, where that is still to be made good."""
+        command = self._takeover.command if self._takeover is not None else None
+        return command.last_renewal_ms if isinstance(command, c.TakeOver) else None
+
+    def _envelope(
+        self, command: c.Command, request: Request | None, names: tuple[tuple[str, str], ...]
+    ) -> _Envelope:
         answer: asyncio.Future[Accepted] = asyncio.get_running_loop().create_future()
+        envelope = _Envelope(command, self._clock.now_ms(), request, names, answer)
         if self._is_lost:
-            answer.set_exception(self._reloading())
-        else:
-            arrived_ms = self._clock.now_ms()
-            self._queue.put_nowait(_Envelope(command, arrived_ms, request, names, answer))
-        return answer
+            self._refuse(envelope, self._reloading())
+        return envelope
 
     async def run(self) -> None:
         """Decide commands until the table is lost or the task is cancelled."""
         envelope: _Envelope | None = None
         try:
             while not self._is_lost:
-                envelope = await self._queue.get()
+                envelope = await self._next()
                 if envelope.answer.done():
                     continue  # the caller has gone and nothing was begun
-                [outcome] = await asyncio.gather(self._handle(envelope), return_exceptions=True)
-                self._answer(envelope, outcome)
+                with Caught() as caught:
+                    self._answer(envelope, await self._handle(envelope))
+                if isinstance(caught.error, StandsStill):
+                    self._put_back(envelope)
+                elif caught.error is not None:
+                    self._refuse(envelope, caught.error)
                 envelope = None
         finally:
             self._is_lost = True
             if envelope is not None:
-                self._answer(envelope, self._reloading())
-            while not self._queue.empty():
-                self._answer(self._queue.get_nowait(), self._reloading())
+                self._refuse(envelope, self._reloading())
+            while self._queue:
+                self._refuse(self._queue.popleft(), self._reloading())
 
-    def _answer(self, envelope: _Envelope, outcome: Accepted | BaseException) -> None:
-        kind = type(envelope.command).__name__
-        if isinstance(outcome, Accepted):
-            COMMANDS.labels(kind, "OK").inc()
-            COMMAND_SECONDS.observe((self._clock.now_ms() - envelope.arrived_ms) / 1000)
-            if not envelope.answer.done():
-                envelope.answer.set_result(outcome)
-            return
-        is_named = isinstance(outcome, OkeyError)
-        COMMANDS.labels(kind, outcome.reason if isinstance(outcome, OkeyError) else "ERROR").inc()
-        if not is_named:
-            _log.error("command_failed", table_id=self.table_id, kind=kind, exc_info=outcome)
+    def _put_back(self, envelope: _Envelope) -> None:
+        """Decide what was not tried again: after the take-over that ends a standstill, but before
+        what came later.
+        """
+        is_taken_over_first = bool(self._queue) and self._queue[0] is self._takeover
+        self._queue.insert(int(is_taken_over_first), envelope)
+        self._wake_up()
+
+    async def _next(self) -> _Envelope:
+        """The next command, once something can be decided."""
+        while not self._queue or self._standstill.is_on:
+            if self._standstill.is_on:
+                await self._standstill.over()
+            else:
+                self._idle = asyncio.get_running_loop().create_future()
+                await self._idle
+        return self._queue.popleft()
+
+    def _wake_up(self) -> None:
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+
+    def _answer(self, envelope: _Envelope, accepted: Accepted) -> None:
+        if envelope is self._takeover:
+            self._takeover = None
+        count_command(type(envelope.command).__name__, OK)
+        COMMAND_SECONDS.observe((self._clock.now_ms() - envelope.arrived_ms) / 1000)
         if not envelope.answer.done():
-            envelope.answer.set_exception(outcome)
+            envelope.answer.set_result(accepted)
+
+    def _refuse(self, envelope: _Envelope, error: Exception) -> None:
+        kind = type(envelope.command).__name__
+        count_command(kind, error.reason if isinstance(error, OkeyError) else ERROR)
+        if not isinstance(error, OkeyError):
+            _log.error("command_failed", table_id=self.table_id, kind=kind, exc_info=error)
+        if not envelope.answer.done():
+            envelope.answer.set_exception(error)
             # The engine's own commands may be refused with nobody waiting for the answer.
             envelope.answer.exception()
 
@@ -169,12 +258,15 @@ class TableActor:
             known = self._requests.find(envelope.request)
             if known is not None:
                 return known
-        context = c.Context(envelope.arrived_ms, c.seal(os.urandom(SEED_BYTES)))
+        # What waited out a standstill counts from its end: a table's time never goes back.
+        now_ms = max(envelope.arrived_ms, self._last_ms)
+        context = c.Context(now_ms, c.seal(os.urandom(SEED_BYTES)))
         before = self.state
         events, after = step(before, envelope.command, context)
         if not events:
             return Accepted(self.seq, ())
-        row = Row(self.seq + 1, envelope.arrived_ms, events, envelope.request)
+        payload = encode_events(events)
+        row = Row(self.seq + 1, now_ms, events, envelope.request, payload)
         await self._append(before, after, row, envelope.names)
         self.names.update(envelope.names)
         change = Change(before, after, row)
@@ -190,39 +282,51 @@ class TableActor:
         names: tuple[tuple[str, str], ...],
     ) -> None:
         """Commit the row, or give the table up where it is not certain that it is ours."""
-        is_bound = after.config.rules.one_table_per_player
-        was = seated_players(before) if before is not None and is_bound else frozenset()
-        now = seated_players(after) if is_bound else frozenset()
+        joined, left = _joined_and_left(before, after)
         append = Append(
             table_id=self.table_id,
             seq=row.seq,
             at_ms=row.at_ms,
-            payload=encode_events(row.events),
+            payload=row.payload,
             request=row.request,
-            joined=tuple(sorted(now - was)),
-            left=tuple(sorted(was - now)),
+            joined=joined,
+            left=left,
             names=names,
             is_last=after.is_done,
+            deadline_ms=min((timer.deadline_ms for timer in running_timers(after)), default=0),
         )
-        [verdict] = await asyncio.gather(self._commit.append(append), return_exceptions=True)
+        verdict: Verdict = Taken.SEQ
+        with Caught() as caught:
+            verdict = await self._commit.append(append)
         if verdict is None:
             return
         if isinstance(verdict, SitsElsewhere):
             raise SeatedElsewhere(verdict.player, verdict.table_id)
-        if isinstance(verdict, TooManyWaiting) and row.request is not None:
-            raise verdict  # it was not tried, and whoever asked can ask again
+        if isinstance(caught.error, TooManyWaiting | StandsStill):
+            raise caught.error  # it was not tried
         self._is_lost = True
         self._lose(self)
-        if isinstance(verdict, BaseException):
-            raise verdict
-        raise self._reloading()
+        raise caught.error or self._reloading()
 
     def _take(self, change: Change) -> None:
         self.state = change.after
         self.seq = change.row.seq
         self.created_ms = self.created_ms or change.row.at_ms
+        self._last_ms = change.row.at_ms
         self._requests.fold(change.row)
         self.holds.fold(change.row.events)
 
     def _reloading(self) -> TableReloading:
         return TableReloading(f"table {self.table_id} is being loaded; send the request again")
+
+
+def _joined_and_left(
+    before: TableState | None, after: TableState
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Who is bound to the table now and was not, and who was and is not any more (W3)."""
+    is_same = before is not None and before.seats is after.seats and before.phase is after.phase
+    if is_same or not after.config.rules.one_table_per_player:
+        return (), ()
+    was = seated_players(before) if before is not None else frozenset()
+    now = seated_players(after)
+    return tuple(sorted(now - was)), tuple(sorted(was - now))

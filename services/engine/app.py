@@ -9,7 +9,6 @@ import grpc
 
 from okey.api.engine.v1 import engine_pb2_grpc
 from okey.api.events.v1 import events_pb2_grpc
-from okey.errors import Exhausted, Unavailable
 from okey_runtime.access import AccessTable
 from okey_runtime.channel import open_channel
 from okey_runtime.database import Database
@@ -17,20 +16,31 @@ from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
-from services.engine import operator_servicer, servicer
+from services.engine import event_servicer, operator_servicer, servicer
 from services.engine.ai import AiSeats, BotWorkers
+from services.engine.archive import Archive
+from services.engine.archiving import Archiving
+from services.engine.event_servicer import EventServicer
+from services.engine.feed import FedStore, Feed
 from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal
-from services.engine.operator_servicer import EventServicer, OperatorServicer
+from services.engine.money_events import MoneyEvents
+from services.engine.operator_servicer import OperatorServicer
+from services.engine.operators import Operators
 from services.engine.rating_sink import RatingSink
+from services.engine.renewal import Renewal
 from services.engine.servicer import TableServicer
 from services.engine.settings import EngineSettings
+from services.engine.shedding import Limits, Shedding
+from services.engine.snapshots import Snapshots
+from services.engine.standstill import Standstill, WatchedStore
 from services.engine.steady_clock import SteadyClock
+from services.engine.stores import Stores
 from services.engine.tables import Tables
+from services.engine.voiding import Voiding
 from services.engine.wallet_sink import WalletSink
 
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
-RENEW_EVERY_MS: Final = 2_000
 
 _log = get_logger(__name__)
 
@@ -53,6 +63,7 @@ class EngineApp:
         self._database: Database | None = None
         self._channels: list[grpc.aio.Channel] = []
         self._tables: Tables | None = None
+        self._events: EventServicer | None = None
 
     @property
     def settings(self) -> EngineSettings:
@@ -62,12 +73,12 @@ class EngineApp:
     @property
     def services(self) -> Sequence[str]:
         """Tables, operators, events."""
-        return (servicer.SERVICE, operator_servicer.SERVICE, operator_servicer.EVENT_SERVICE)
+        return (servicer.SERVICE, operator_servicer.SERVICE, event_servicer.SERVICE)
 
     @property
     def access(self) -> AccessTable:
         """Who may call what."""
-        return servicer.ACCESS | operator_servicer.ACCESS
+        return servicer.ACCESS | operator_servicer.ACCESS | event_servicer.ACCESS
 
     async def start(self, host: ServiceServer) -> None:
         """Bring the schema up to date, load every table that is not done, serve.
@@ -83,15 +94,17 @@ class EngineApp:
         self._database = Database(settings.database_url)
         journal, clock = Journal(self._database), SteadyClock(host.clock)
         token = ServiceToken(settings.service_token_file)
-        commit = GroupCommit(journal, clock)
+        standstill = Standstill(clock, settings.stall_ms)
+        feed = Feed(self._database, clock)
+        store = FedStore(WatchedStore(journal, standstill), feed)
+        commit = GroupCommit(store, clock)
+        wallet = WalletSink(self._open(settings.wallet_address, token))
+        operators = Operators(self._database)
         tables = self._tables = Tables(
-            journal,
+            Stores(journal, Snapshots(self._database), operators, settings.snapshot_every_rows),
             commit,
             clock,
-            [
-                WalletSink(self._open(settings.wallet_address, token)),
-                RatingSink(self._open(settings.rating_address, token)),
-            ],
+            [wallet, RatingSink(self._open(settings.rating_address, token))],
             AiSeats(
                 BotWorkers(self._open(settings.bots_address, token)),
                 clock,
@@ -99,19 +112,27 @@ class EngineApp:
                 settings.bot_timeout_ms,
             ),
             settings.engine_name,
+            standstill,
         )
         host.spawn(commit.run(), "group-commit")
         host.spawn(tables.timers.run(), "timers")
         count = await tables.recover()
-        _log.info("tables_recovered", count=count)
-        host.spawn(_renew(journal, clock, settings.engine_name, host.address), "renewal")
+        _log.info("tables_found", count=count)
+        host.spawn(standstill.run(), "standstill")
+        renewal = Renewal(journal, clock, standstill, tables, settings.engine_name, host.address)
+        host.spawn(renewal.run(), "renewal")
+        archiving = Archiving(Archive(self._database), clock, settings.archive_after_ms)
+        host.spawn(archiving.run(), "archiving")
+        limits = Limits(settings.shed_lag_ms, settings.shed_rows, settings.most_streams)
+        shedding = Shedding(limits, standstill, commit)
         engine_pb2_grpc.add_TableServiceServicer_to_server(
-            TableServicer(tables, journal, clock, settings, host.address), host.grpc
+            TableServicer(tables, journal, clock, settings, host.address, shedding), host.grpc
         )
         engine_pb2_grpc.add_OperatorServiceServicer_to_server(
             OperatorServicer(
                 tables,
-                journal,
+                Voiding(tables, journal, operators, wallet, clock),
+                MoneyEvents(journal, operators),
                 clock,
                 host.readiness,
                 settings.engine_name,
@@ -120,10 +141,13 @@ class EngineApp:
             ),
             host.grpc,
         )
-        events_pb2_grpc.add_EventServiceServicer_to_server(EventServicer(), host.grpc)
+        self._events = EventServicer(feed, clock, shedding)
+        events_pb2_grpc.add_EventServiceServicer_to_server(self._events, host.grpc)
 
     async def drain(self) -> None:
         """End every stream and take no more commands; the journal has everything."""
+        if self._events is not None:
+            self._events.stop()
         if self._tables is not None:
             self._tables.stop()
 
@@ -139,13 +163,3 @@ class EngineApp:
         channel = open_channel(address, token=token)
         self._channels.append(channel)
         return channel
-
-
-async def _renew(journal: Journal, clock: SteadyClock, engine: str, address: str) -> None:
-    """Say every two seconds that this engine lives, so that a restart knows since when not."""
-    while True:
-        try:
-            await journal.renew(engine, address, clock.now_ms())
-        except (Unavailable, Exhausted) as error:
-            _log.warning("renewal_failed", error=str(error))
-        await clock.sleep_until_ms(clock.monotonic_ms() + RENEW_EVERY_MS)

@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Final
 
-from sqlalchemy import Connection, Insert, delete, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, bindparam, select, update
 
 from services.engine.record import Request
-from services.engine.schema import journal, players, seated, tables
+from services.engine.schema import feed, journal, players, seated, tables
+from services.engine.set_based import delete_pairs, insert_new, put
 
 
 @dataclass(frozen=True, slots=True)
 class Append:
     """A row that shall become ``seq`` of its table, with who joins and leaves by it (W3).
 
-    ``names`` are (player, display name); ``is_first`` makes the table, ``is_last`` closes it.
+    ``names`` are (player, display name); ``is_first`` makes the table, ``is_last`` closes it;
+    ``deadline_ms`` is when the table's next clock rings, 0 for none.
     """
 
     table_id: str
@@ -29,6 +29,7 @@ class Append:
     left: tuple[str, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
     is_last: bool = False
+    deadline_ms: int = 0
 
     @property
     def is_first(self) -> bool:
@@ -55,59 +56,102 @@ Verdict = Taken | SitsElsewhere | None
 
 
 def append_batch(connection: Connection, batch: Sequence[Append]) -> list[Verdict]:
-    """Write every row that can be written; a batch holds at most one row a table."""
-    try:
-        with connection.begin_nested():
-            _write(connection, batch)
-    except IntegrityError:
-        return [_append_alone(connection, row) for row in batch]
-    return [None] * len(batch)
+    """Write every row that can be written.
 
+    A batch holds one row a table, since an owner waits for its row: of two, the second comes from
+    somebody who believes to be the owner too, and is told that its place is taken.
 
-def _append_alone(connection: Connection, row: Append) -> Verdict:
-    try:
-        with connection.begin_nested():
-            _write(connection, [row])
-    except IntegrityError:
-        verdict = _why_not(connection, row)
-        if verdict is None:
-            raise
-        return verdict
-    return None
-
-
-def _why_not(connection: Connection, row: Append) -> Verdict:
-    at_seq = (journal.c.table_id == row.table_id) & (journal.c.seq == row.seq)
-    is_same_table = tables.c.table_id == row.table_id
-    if connection.execute(select(journal.c.seq).where(at_seq)).first():
-        return Taken.SEQ
-    if row.is_first and connection.execute(select(tables.c.table_id).where(is_same_table)).first():
-        return Taken.SEQ
-    sitting = select(seated.c.player, seated.c.table_id).where(seated.c.player.in_(row.joined))
-    found = connection.execute(sitting).first()
-    return SitsElsewhere(found.player, found.table_id) if found else None
-
-
-def _write(connection: Connection, batch: Sequence[Append]) -> None:
-    opened = [{"table_id": r.table_id, "created_ms": r.at_ms} for r in batch if r.is_first]
-    if opened:
-        connection.execute(insert(tables), opened)
-    connection.execute(insert(journal), [_journal_row(row) for row in batch])
+    All rows go in with one statement, which says itself whose place was taken. Whether a player
+    sits elsewhere is known only when the seats are written: so a batch that seats somebody is
+    written behind a savepoint, and again without the tables that were refused.
+    """
+    first: dict[str, Append] = {}
     for row in batch:
-        if row.left:
-            gone = seated.c.player.in_(row.left) & (seated.c.table_id == row.table_id)
-            connection.execute(delete(seated).where(gone))
-    joined = [{"player": p, "table_id": r.table_id} for r in batch for p in r.joined]
-    if joined:
-        connection.execute(insert(seated), joined)
-    names = [{"player": p, "display_name": n} for r in batch for p, n in r.names]
-    if names:
-        connection.execute(upsert(connection, players, ["player"]), names)
-    closed = [row.table_id for row in batch if row.is_last]
+        first.setdefault(row.table_id, row)
+    # In one order everywhere, so that no two engines wait for each other.
+    left = sorted(first.values(), key=lambda row: row.table_id)
+    verdicts: dict[str, Verdict] = {}
+    while any(row.joined for row in left):
+        savepoint = connection.begin_nested()
+        taken = _write_rows(connection, left)
+        refused = _seat(connection, [row for row in left if row.table_id not in taken])
+        if not refused:
+            savepoint.commit()
+            break
+        savepoint.rollback()
+        verdicts |= refused
+        left = [row for row in left if row.table_id not in refused]
+    else:
+        taken = _write_rows(connection, left)
+        _free_seats(connection, [row for row in left if row.table_id not in taken])
+    verdicts |= dict.fromkeys(taken, Taken.SEQ)
+    _note(connection, [row for row in left if row.table_id not in taken])
+    return [
+        verdicts.get(row.table_id) if row is first[row.table_id] else Taken.SEQ for row in batch
+    ]
+
+
+def _write_rows(connection: Connection, batch: Sequence[Append]) -> set[str]:
+    """Write the rows whose place is free; the tables whose place was taken."""
+    position = _take_positions(connection, len(batch))
+    first = [{"table_id": r.table_id, "created_ms": r.at_ms} for r in batch if r.is_first]
+    made = insert_new(connection, tables, first)
+    rows = [_journal_row(row) for row in batch if not row.is_first or row.table_id in made]
+    for place, row in enumerate(rows):
+        row["position"] = position + place
+    written = insert_new(connection, journal, rows)
+    return {row.table_id for row in batch} - written
+
+
+def _take_positions(connection: Connection, count: int) -> int:
+    """The first of so many positions; nobody else gets any before this transaction has ended."""
+    last: int = connection.execute(_TAKE, {"count": count}).scalar_one()
+    return last - count + 1
+
+
+_TAKE: Final = update(feed).values(last=feed.c.last + bindparam("count")).returning(feed.c.last)
+
+
+def _seat(connection: Connection, batch: Sequence[Append]) -> dict[str, SitsElsewhere]:
+    """Free and take seats (W3); the tables that must be refused, none if all is well.
+
+    A table is not refused for a seat that another table of the batch took and loses again.
+    """
+    _free_seats(connection, batch)
+    rows = [{"player": player, "table_id": r.table_id} for r in batch for player in r.joined]
+    if len(insert_new(connection, seated, rows)) == len(rows):
+        return {}
+    joining = {player for row in batch for player in row.joined}
+    sitting = select(seated.c.player, seated.c.table_id).where(seated.c.player.in_(joining))
+    holders = {row.player: row.table_id for row in connection.execute(sitting)}
+    conflicts = {
+        row.table_id: SitsElsewhere(player, holders[player])
+        for row in batch
+        for player in row.joined
+        if holders[player] != row.table_id
+    }
+    return {table: why for table, why in conflicts.items() if why.table_id not in conflicts}
+
+
+def _free_seats(connection: Connection, batch: Sequence[Append]) -> None:
+    gone = [(player, row.table_id) for row in batch for player in row.left]
+    delete_pairs(connection, seated.c.player, seated.c.table_id, gone)
+
+
+def _note(connection: Connection, batch: Sequence[Append]) -> None:
+    """Names, and that tables are closed."""
+    names = dict(pair for row in batch for pair in row.names)
+    put(connection, players, [{"player": p, "display_name": n} for p, n in sorted(names.items())])
+    closed = [{"of_table": row.table_id, "at_ms": row.at_ms} for row in batch if row.is_last]
     if closed:
-        connection.execute(
-            update(tables).where(tables.c.table_id.in_(closed)).values(is_closed=True)
-        )
+        connection.execute(_CLOSE, closed)
+
+
+_CLOSE: Final = (
+    update(tables)
+    .where(tables.c.table_id == bindparam("of_table"))
+    .values(is_closed=True, closed_ms=bindparam("at_ms"))
+)
 
 
 def _journal_row(row: Append) -> dict[str, object]:
@@ -120,15 +164,5 @@ def _journal_row(row: Append) -> dict[str, object]:
         "player": request.player if request else None,
         "request_id": request.request_id if request else None,
         "request_hash": request.digest if request else None,
+        "deadline_ms": row.deadline_ms,
     }
-
-
-def upsert(connection: Connection, table: Any, key: list[str]) -> Insert:
-    """An insert that replaces the row with the same key, in the dialect of the connection."""
-    if connection.dialect.name == "sqlite":
-        lite = sqlite.insert(table)
-        values = {c.name: lite.excluded[c.name] for c in table.columns if c.name not in key}
-        return lite.on_conflict_do_update(index_elements=key, set_=values)
-    full = postgresql.insert(table)
-    values = {c.name: full.excluded[c.name] for c in table.columns if c.name not in key}
-    return full.on_conflict_do_update(index_elements=key, set_=values)

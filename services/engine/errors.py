@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import grpc
 
 from okey.errors import Exhausted, Forbidden, NotFound, Refused, Unavailable
+from okey_runtime.database import DatabaseAway
 from okey_runtime.errors import RpcFailure
 
 
@@ -74,6 +75,21 @@ class TableQuarantined(Unavailable):
     reason = "TABLE_QUARANTINED"
 
 
+class StandsStill(DatabaseAway):
+    """Nothing can be decided now, and no clock runs; nothing was tried."""
+
+    @property
+    def retry_after_ms(self) -> int:
+        """When another try makes sense."""
+        return 1_000
+
+
+class WalletAway(Unavailable):
+    """The wallet gives no definite answer; send the same request again."""
+
+    reason = "WALLET_AWAY"
+
+
 class EngineStopping(Unavailable):
     """This engine stops; send the same request again, elsewhere or a little later."""
 
@@ -112,3 +128,22 @@ def stake_declined(reason: str) -> RpcFailure:
         f"the wallet declined the stake ({reason}); the seat is free again",
         {},
     )
+
+
+def command_timed_out(within_ms: int) -> RpcFailure:
+    """What is answered where a command was not committed in time: nobody knows what becomes of
+    it.
+    """
+    return RpcFailure(
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        "COMMAND_TIMED_OUT",
+        f"not committed within {within_ms} ms; send the same again, with the same request_id, to "
+        "learn whether it counts",
+        {},
+    )
+
+
+def refuse_in_maintenance(is_maintenance: bool) -> None:
+    """Raise ``Maintenance`` where it is on: for what would begin a new match."""
+    if is_maintenance:
+        raise Maintenance("maintenance: no new tables and matches for now; try again later")

@@ -1,17 +1,20 @@
 """Following a table: a snapshot or the missed rows, then live ones, and a reason at the end."""
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from okey.api.engine.v1 import engine_pb2, table_pb2
+from okey.api.engine.v1 import engine_pb2
 from okey.table.view import view
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Identity
 from services.engine.actor import TableActor
-from services.engine.watching import StreamEndReason
+from services.engine.watching import Shown, StreamEndReason, Watcher
 from services.engine.wire import named_view, prompt_message
 
-Followed = table_pb2.TableView | engine_pb2.TableUpdate | engine_pb2.StreamEnd
+Write = Callable[[bytes], Awaitable[None]]
+"""Sends one message of a stream, a ``PlayResponse`` or ``WatchTableResponse``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,41 +25,58 @@ class From:
     with_view: bool
 
 
-async def follow(
-    actor: TableActor, identity: Identity, start: From, clock: Clock
-) -> AsyncGenerator[Followed, None]:
-    """Everything that happens at the table from the cursor on, as the caller may see it then."""
-    watcher = actor.watchers.add(identity.player, with_view=start.with_view)
-    seq = actor.seq if start.after_seq is None else start.after_seq
+@contextmanager
+def watching(actor: TableActor, identity: Identity, start: From, clock: Clock) -> Iterator[Watcher]:
+    """A place among the table's watchers until the block is left, or the caller's token ends.
+
+    The task that holds it is cancelled where a stream that was to end is not read.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None, "streams are served by tasks"
+    watcher = actor.watchers.add(identity.player, with_view=start.with_view, cut=task.cancel)
+    left_s = max(0, identity.expires_ms - clock.now_ms()) / 1000
+    expiry = loop.call_later(left_s, watcher.end, StreamEndReason.STREAM_END_REASON_TOKEN_EXPIRED)
     try:
-        for first in _first(actor, identity.player, start, clock.now_ms()):
-            seq = first.seq
-            yield first
-        if actor.table.is_done:
-            watcher.end(StreamEndReason.STREAM_END_REASON_TABLE_CLOSED)
-        while True:
-            given = await watcher.next(identity.expires_ms, clock)
-            if not isinstance(given, engine_pb2.TableUpdate):
-                yield engine_pb2.StreamEnd(reason=given, seq=seq)
-                return
-            seq = given.seq
-            yield given
+        yield watcher
     finally:
+        expiry.cancel()
         actor.watchers.remove(watcher)
 
 
-def _first(
-    actor: TableActor, player: str, start: From, now_ms: int
-) -> list[table_pb2.TableView | engine_pb2.TableUpdate]:
-    """Made at the moment when the watcher was added, so that nothing is missed or sent twice."""
+async def follow(
+    actor: TableActor, watcher: Watcher, start: From, clock: Clock, write: Write
+) -> engine_pb2.StreamEnd:
+    """Write everything that happens at the table from the cursor on, as the watcher may see it
+    then; returns why it is over, for the stream's last message.
+
+    To be called when the watcher has just been added, so that nothing is missed or sent twice.
+    """
+    seq = actor.seq if start.after_seq is None else start.after_seq
+    for first in _first(actor, watcher.player, start, clock.now_ms()):
+        await write(first.wire)
+        seq = first.seq
+    if actor.table.is_done:
+        watcher.end(StreamEndReason.STREAM_END_REASON_TABLE_CLOSED)
+    while True:
+        given = await watcher.next()
+        if isinstance(given, int):
+            return engine_pb2.StreamEnd(reason=given, seq=seq)
+        await write(given.wire)
+        if isinstance(given, Shown):
+            seq = given.seq
+        else:
+            given.written()
+
+
+def _first(actor: TableActor, player: str, start: From, now_ms: int) -> list[Shown]:
     seen = view(actor.table, actor.table.seat_of(player))
     updates = None
     if start.after_seq is not None:
         updates = actor.watchers.missed(player, start.after_seq, actor.seq, now_ms, actor.names)
     if updates is None:
-        return [named_view(seen, actor.seq, now_ms, actor.names)]
+        return [Shown.whole(named_view(seen, actor.seq, now_ms, actor.names))]
     if updates:
         updates[-1].prompt.CopyFrom(prompt_message(seen))
         if start.with_view:
             updates[-1].view.CopyFrom(named_view(seen, actor.seq, now_ms, actor.names))
-    return [*updates]
+    return [Shown.of(update) for update in updates]

@@ -9,6 +9,7 @@ from typing import Final, Protocol
 from okey.errors import Exhausted
 from okey_runtime.clock import Clock
 from services.engine.appending import Append, Verdict
+from services.engine.caught import Caught
 from services.engine.metrics import COMMIT_ROWS, COMMIT_SECONDS
 
 _MOST_ROWS: Final = 256
@@ -38,16 +39,22 @@ class GroupCommit:
         self._waiting: list[tuple[Append, asyncio.Future[Verdict]]] = []
         self._wake = asyncio.Event()
 
+    @property
+    def waiting(self) -> int:
+        """How many rows wait for their turn."""
+        return len(self._waiting)
+
     async def append(self, row: Append) -> Verdict:
         """Commit one row; returns when it is durable, or with the reason why it did not go in.
 
-        A table has at most one row waiting at a time.
+        A table has at most one row waiting at a time, so the engine's own rows are bounded by the
+        tables.
 
         Raises:
             DatabaseAway: it is unknown whether the row went in.
-            TooManyWaiting: the row was not tried.
+            TooManyWaiting: a request's row was not tried.
         """
-        if len(self._waiting) >= _MOST_WAITING:
+        if row.request is not None and len(self._waiting) >= _MOST_WAITING:
             raise TooManyWaiting(f"{_MOST_WAITING} rows wait for the database; try again later")
         answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         self._waiting.append((row, answer))
@@ -65,15 +72,15 @@ class GroupCommit:
 
     async def _commit(self, batch: list[tuple[Append, asyncio.Future[Verdict]]]) -> None:
         started_ms = self._clock.monotonic_ms()
-        [verdicts] = await asyncio.gather(
-            self._store.append([row for row, _ in batch]), return_exceptions=True
-        )
+        verdicts: list[Verdict] = []
+        with Caught() as caught:
+            verdicts = await self._store.append([row for row, _ in batch])
         COMMIT_SECONDS.observe((self._clock.monotonic_ms() - started_ms) / 1000)
         COMMIT_ROWS.observe(len(batch))
         for index, (_, answer) in enumerate(batch):
             if answer.done():
                 continue  # whoever asked has gone
-            if isinstance(verdicts, BaseException):
-                answer.set_exception(verdicts)
+            if caught.error is not None:
+                answer.set_exception(caught.error)
             else:
                 answer.set_result(verdicts[index])

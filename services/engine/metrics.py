@@ -6,7 +6,11 @@ from prometheus_client import Counter, Gauge, Histogram
 
 from okey_runtime.metrics import LATENCY_BUCKETS_S
 
-TABLES: Final = Gauge("okey_engine_tables", "Tables in memory, by phase.", ("phase",))
+TABLES: Final = Gauge(
+    "okey_engine_tables",
+    "Tables in memory, by variant, mode and state.",
+    ("variant", "mode", "state"),
+)
 QUARANTINED: Final = Gauge(
     "okey_engine_quarantined_tables",
     "Tables that stand still: their journal fails, or an audit or an operator stopped them.",
@@ -52,6 +56,43 @@ WATCHERS_CUT: Final = Counter(
     "okey_engine_watchers_cut_total", "Streams ended by the engine, by reason.", ("reason",)
 )
 BOT_ANSWERS: Final = Counter(
-    "okey_engine_bot_answers_total", "What became of AI turns: move, refused, no_answer.", ("code",)
+    "okey_engine_bot_answers_total",
+    "What became of AI turns: MOVE, NEUTRAL, REFUSED, NO_ANSWER.",
+    ("code",),
 )
 EVENTS: Final = Counter("okey_engine_events_total", "Events, by type.", ("type",))
+TIMEOUTS: Final = Counter("okey_engine_timeouts_total", "Turns whose time ran out (U5).")
+STAND_INS: Final = Counter("okey_engine_stand_ins_total", "Seats that a stand-in took over (U7).")
+RETURNS: Final = Counter(
+    "okey_engine_returns_total", "Players who took their seat back from a stand-in (U8)."
+)
+FORFEITS: Final = Counter(
+    "okey_engine_forfeits_total",
+    "Seats given up, by how: GAVE_UP (M9), ABANDONED (U9).",
+    ("reason",),
+)
+ROUNDS: Final = Counter(
+    "okey_engine_rounds_total", "Rounds that ended, by how.", ("variant", "mode", "outcome")
+)
+MATCHES: Final = Counter(
+    "okey_engine_matches_total",
+    "Matches that ended, by how; VOIDED where every stake went back.",
+    ("variant", "mode", "outcome"),
+)
+TABLE_TAKEOVERS: Final = Counter(
+    "okey_engine_table_takeovers_total",
+    "Tables that an engine took over: from another, from itself before a restart, or after a loss.",
+)
+STANDSTILLS: Final = Counter(
+    "okey_engine_standstills_total",
+    "Times in which nothing could be decided, by why it was noticed.",
+    ("reason",),
+)
+STANDSTILL_SECONDS: Final = Counter(
+    "okey_engine_standstill_seconds_total", "How long nothing could be decided, in all."
+)
+SNAPSHOTS: Final = Counter("okey_engine_snapshots_total", "Snapshots of tables that were kept.")
+ARCHIVED: Final = Counter("okey_engine_archived_tables_total", "Tables moved to the archive.")
+UNLOADED: Final = Gauge(
+    "okey_engine_unloaded_tables", "Tables that are still to be loaded since the engine started."
+)

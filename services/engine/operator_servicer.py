@@ -1,33 +1,29 @@
-"""OperatorService and EventService."""
+"""OperatorService: running the engine."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
 import grpc
-from google.rpc import error_details_pb2, status_pb2
 
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
-from okey.api.events.v1 import events_pb2, events_pb2_grpc
 from okey.table import commands as c
 from okey.table.state import Phase
 from okey.table.view import SPECTATOR, view
 from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
-from okey_runtime.errors import DOMAIN, STATUS_DETAILS_KEY
 from okey_runtime.identity import Role, current_identity
 from okey_runtime.logging import get_logger
 from okey_runtime.readiness import Readiness
 from services.engine.actor import TableActor
 from services.engine.errors import NoSuchEngine
-from services.engine.journal import Journal
-from services.engine.money_events import money_events
+from services.engine.money_events import MoneyEvents
 from services.engine.player_commands import request_of
 from services.engine.tables import Tables
+from services.engine.voiding import Voiding
 from services.engine.wire import named_view
 
 SERVICE: Final = "okey.api.engine.v1.OperatorService"
-EVENT_SERVICE: Final = "okey.api.events.v1.EventService"
 
 _OPERATOR: Final = {Role.OPERATOR}
 _AUDITORS: Final = {Role.OPERATOR, Role.WALLET}
@@ -37,6 +33,7 @@ ACCESS: Final = AccessTable.of(
     {
         "ListTables": {Role.OPERATOR, Role.LOBBY},
         "VoidMatch": _OPERATOR,
+        "VoidTable": _OPERATOR,
         "ReleaseTable": _OPERATOR,
         "MoveTable": _OPERATOR,
         "Drain": _OPERATOR,
@@ -44,7 +41,7 @@ ACCESS: Final = AccessTable.of(
         "QuarantineTable": _AUDITORS,
         "ExportMoneyEvents": _AUDITORS,
     },
-) | AccessTable.of(EVENT_SERVICE, {"Subscribe": {Role.INTEGRATOR, Role.OPERATOR}})
+)
 
 _PAGE: Final = 100
 _MATCH_PHASES: Final = (Phase.STARTING, Phase.PLAYING, Phase.PAUSE, Phase.SETTLING)
@@ -60,7 +57,8 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
     def __init__(
         self,
         tables: Tables,
-        journal: Journal,
+        voiding: Voiding,
+        money: MoneyEvents,
         clock: Clock,
         readiness: Readiness,
         engine: str,
@@ -68,7 +66,8 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         end: Callable[[], None],
     ) -> None:
         self._tables = tables
-        self._journal = journal
+        self._voiding = voiding
+        self._money = money
         self._clock = clock
         self._readiness = readiness
         self._engine = engine
@@ -79,19 +78,27 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
     async def ListTables(
         self, request: engine_pb2.ListTablesRequest, context: Context
     ) -> engine_pb2.ListTablesResponse:
-        """The tables that are not closed, quarantined ones too, by id."""
+        """The tables that are not closed, quarantined ones too, by id.
+
+        A list with holes would take tables off the lobby's, so it waits until all are loaded.
+        """
+        await self._tables.loaded()
         size = request.page_size or _PAGE
         live = {actor.table_id: actor for actor in self._tables.live()}
         for table_id in self._summaries.keys() - live.keys():
             del self._summaries[table_id]
-        ids = sorted(live.keys() | self._tables.quarantined)
+        ids = sorted(live.keys() | self._tables.quarantined.keys())
         wanted = [table_id for table_id in ids if table_id > request.page_token]
         page = wanted[:size]
         return engine_pb2.ListTablesResponse(
             tables=[
                 self._summary(live[table_id])
                 if table_id in live
-                else engine_pb2.TableSummary(table_id=table_id, is_quarantined=True)
+                else engine_pb2.TableSummary(
+                    table_id=table_id,
+                    is_quarantined=True,
+                    quarantine_reason=self._tables.quarantined[table_id].reason,
+                )
                 for table_id in page
             ],
             next_page_token=page[-1] if len(wanted) > size else "",
@@ -103,12 +110,27 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
     ) -> engine_pb2.VoidMatchResponse:
         """Void the running match (M10)."""
         operator = current_identity().subject
-        actor = await self._tables.get(request.table_id)
-        accepted = await actor.submit(
+        accepted = await self._tables.void(
+            request.table_id,
             c.VoidMatch(operator, request.reason),
             request_of(operator, request, request.request_id),
         )
         return engine_pb2.VoidMatchResponse(seq=accepted.seq)
+
+    async def VoidTable(
+        self, request: engine_pb2.VoidTableRequest, context: Context
+    ) -> engine_pb2.VoidTableResponse:
+        """End the table (M10)."""
+        operator = current_identity().subject
+        ended = await self._voiding.void_table(
+            request.table_id,
+            operator,
+            request.reason,
+            request_of(operator, request, request.request_id),
+        )
+        return engine_pb2.VoidTableResponse(
+            seq=ended.seq, match_ids=ended.match_ids, left_at_wallet=ended.left_at_wallet
+        )
 
     async def ReleaseTable(
         self, request: engine_pb2.ReleaseTableRequest, context: Context
@@ -144,7 +166,7 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         self, request: engine_pb2.SetMaintenanceRequest, context: Context
     ) -> engine_pb2.SetMaintenanceResponse:
         """Refuse new tables and matches, or allow them again."""
-        self._tables.is_maintenance = request.is_on
+        await self._tables.set_maintenance(request.is_on, current_identity().subject)
         running = [a for a in self._tables.live() if a.table.phase in _MATCH_PHASES]
         return engine_pb2.SetMaintenanceResponse(running_matches=len(running))
 
@@ -160,7 +182,7 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         self, request: engine_pb2.ExportMoneyEventsRequest, context: Context
     ) -> AsyncIterator[engine_pb2.ExportMoneyEventsResponse]:
         """Every event that moves chips."""
-        async for event in money_events(self._journal, request.table_ids, request.since_ms):
+        async for event in self._money.of(request.table_ids, request.since_ms):
             yield event
 
     def _summary(self, actor: TableActor) -> engine_pb2.TableSummary:
@@ -190,25 +212,3 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
             seats=seen.seats,
             created_ms=actor.created_ms,
         )
-
-
-class EventServicer(events_pb2_grpc.EventServiceServicer):
-    """Declared for other teams; this engine does not serve it yet, and says so."""
-
-    async def Subscribe(
-        self, request: events_pb2.SubscribeRequest, context: Context
-    ) -> AsyncIterator[events_pb2.SubscribeResponse]:
-        """Always UNIMPLEMENTED, with a reason."""
-        await _say_not_served(context)
-        none: tuple[events_pb2.SubscribeResponse, ...] = ()
-        for response in none:
-            yield response
-
-
-async def _say_not_served(context: Context) -> None:
-    code = grpc.StatusCode.UNIMPLEMENTED
-    message = "this engine does not serve the event stream yet; follow tables with WatchTable"
-    status = status_pb2.Status(code=code.value[0], message=message)
-    info = error_details_pb2.ErrorInfo(reason="SUBSCRIBE_NOT_SERVED", domain=DOMAIN)
-    status.details.add().Pack(info)
-    await context.abort(code, message, ((STATUS_DETAILS_KEY, status.SerializeToString()),))

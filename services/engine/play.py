@@ -1,35 +1,33 @@
 """The Play stream: attach first, then commands up, results and updates down."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import aclosing
-from typing import Any, Final, Protocol
+import secrets
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Final
 
 from google.protobuf.message import Message
 
-from okey.api.engine.v1 import engine_pb2, table_pb2
+from okey.api.engine.v1 import engine_pb2
 from okey.errors import InvalidInput, OkeyError
 from okey_runtime.clock import Clock
-from okey_runtime.errors import RpcFailure, to_status
+from okey_runtime.errors import internal_status, to_status
 from okey_runtime.identity import Identity
+from okey_runtime.interceptors import checked_message
+from okey_runtime.logging import get_logger
 from services.engine.actor import TableActor
-from services.engine.errors import NotThisPlayer
-from services.engine.following import Followed, From, follow
-from services.engine.player_commands import PlayerCommands
+from services.engine.errors import NotThisPlayer, refuse_in_maintenance
+from services.engine.following import From, Write, follow, watching
+from services.engine.player_commands import Numbered, PlayerCommands
+from services.engine.shedding import Shedding
 from services.engine.tables import Tables
+from services.engine.watching import Answered, StreamEndReason, Watcher
 
-_MOST_UNSENT: Final = 64
+MOST_IN_FLIGHT: Final = 16
 
-Out = asyncio.Queue[engine_pb2.PlayResponse | BaseException | None]
+_NO_REASON: Final = StreamEndReason.STREAM_END_REASON_UNSPECIFIED
 
-
-class Numbered(Protocol):
-    """A response that names the row that its command became."""
-
-    @property
-    def seq(self) -> int:
-        """The row."""
-        ...
+_log = get_logger(__name__)
 
 
 class NotAttached(InvalidInput):
@@ -45,95 +43,144 @@ class OtherTable(InvalidInput):
 
 
 class PlayStreams:
-    """Serves Play; commands of one stream run one after another."""
+    """Serves Play."""
 
-    def __init__(self, tables: Tables, commands: PlayerCommands, clock: Clock) -> None:
+    def __init__(
+        self, tables: Tables, commands: PlayerCommands, clock: Clock, shedding: Shedding
+    ) -> None:
+        self._shedding = shedding
         self._tables = tables
         self._commands = commands
         self._clock = clock
 
     async def serve(
-        self, requests: AsyncIterator[engine_pb2.PlayRequest], identity: Identity
-    ) -> AsyncGenerator[engine_pb2.PlayResponse, None]:
-        """The stream's answers; it ends when the caller says no more, or with a ``StreamEnd``."""
-        first = await anext(requests, None)
-        if first is None or first.WhichOneof("message") != "attach":
-            raise NotAttached("send attach with the table first, then commands")
-        attach = first.attach
-        actor = await self._tables.get(attach.table_id)
-        after = attach.after_seq if attach.HasField("after_seq") else None
-        out: Out = asyncio.Queue(_MOST_UNSENT)
-        tasks = [
-            asyncio.create_task(_told(work, out))
-            for work in (
-                self._down(actor, identity, From(after, attach.with_view), out),
-                self._up(actor, identity, requests, out),
-            )
-        ]
-        try:
-            while (response := await out.get()) is not None:
-                if isinstance(response, BaseException):
-                    raise response
-                yield response
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _down(self, actor: TableActor, identity: Identity, start: From, out: Out) -> None:
-        async with aclosing(follow(actor, identity, start, self._clock)) as stream:
-            async for followed in stream:
-                await out.put(_response(followed))
-
-    async def _up(
-        self,
-        actor: TableActor,
-        identity: Identity,
-        requests: AsyncIterator[engine_pb2.PlayRequest],
-        out: Out,
+        self, requests: AsyncIterator[object], identity: Identity, write: Write
     ) -> None:
+        """Write the stream's answers; it ends when the caller says no more and has every answer, or
+        with a ``StreamEnd``.
+
+        Raises:
+            OkeyError: the first message is no ``attach``, or the table cannot be attached to.
+        """
+        attach = _attach(await anext(requests, None))
+        actor = await self._tables.get(attach.table_id)
+        start = From(attach.after_seq if attach.HasField("after_seq") else None, attach.with_view)
+        with (
+            self._shedding.stream(),
+            watching(actor, identity, start, self._clock) as watcher,
+        ):
+            commands = StreamCommands(self._tables, self._commands, actor, identity.player, watcher)
+            reading = asyncio.create_task(commands.read(requests))
+            try:
+                end = await follow(actor, watcher, start, self._clock, write)
+                if end.reason != _NO_REASON:
+                    await write(engine_pb2.PlayResponse(end=end).SerializeToString())
+            finally:
+                reading.cancel()
+
+
+class StreamCommands:
+    """The commands of one stream: begun in the order in which they come, each answered once it is
+    committed. So many may be under way; more are not read before one is answered.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        commands: PlayerCommands,
+        actor: TableActor,
+        player: str,
+        watcher: Watcher,
+    ) -> None:
+        self._tables = tables
+        self._commands = commands
+        self._actor = actor
+        self._player = player
+        self._watcher = watcher
+        self._room = asyncio.Semaphore(MOST_IN_FLIGHT)
+
+    async def read(self, requests: AsyncIterator[object]) -> None:
+        """Begin every command; where the caller says no more, end the stream after the answers."""
         async for request in requests:
-            result = await self._result(actor, identity.player, request)
-            await out.put(engine_pb2.PlayResponse(result=result))
+            await self._room.acquire()
+            if self._watcher.has_ended:
+                return  # as with the caller's token
+            self._begin(request)
+        for _ in range(MOST_IN_FLIGHT):
+            await self._room.acquire()
+        self._watcher.end(_NO_REASON)
 
-    async def _result(
-        self, actor: TableActor, player: str, request: engine_pb2.PlayRequest
-    ) -> engine_pb2.CommandResult:
-        case = request.WhichOneof("message") or ""
-        if case == "attach":
-            raise NotAttached("this stream is attached already; open another one")
-        message = getattr(request, case)
-        result = engine_pb2.CommandResult(request_id=message.request_id)
+    def _begin(self, request: object) -> None:
+        request_id = _request_id(request)
         try:
-            if message.table_id != actor.table_id:
-                raise OtherTable(f"this stream is attached to table {actor.table_id}")
-            response = await self._run(case, actor, player, message)
-        except (OkeyError, RpcFailure) as error:
-            status = to_status(error)
-            if status is None:
-                raise
-            result.error.CopyFrom(status)
+            checked: engine_pb2.PlayRequest = checked_message(request)
+            message = _command(checked)
+            self._refuse_if_not_ours(message)
+            if isinstance(message, engine_pb2.PlayOnRequest):
+                refuse_in_maintenance(self._tables.is_maintenance)
+            begun = self._commands.begin(self._actor, self._player, message, checked.timeout_ms)
+        except OkeyError as error:
+            self._tell(_refusal(request_id, error))
         else:
-            result.seq = response.seq
-        return result
+            begun.add_done_callback(partial(self._answer, request_id))
 
-    async def _run(self, case: str, actor: TableActor, player: str, message: Message) -> Numbered:
-        if isinstance(message, engine_pb2.LeaveSeatRequest) and message.player not in ("", player):
-            raise NotThisPlayer(f"{player} cannot act for {message.player}")
-        run: Callable[[TableActor, str, Message], Awaitable[Numbered]]
-        run = getattr(self._commands, case)
-        return await run(actor, player, message)
+    def _refuse_if_not_ours(self, message: Message) -> None:
+        table_id = self._actor.table_id
+        if getattr(message, "table_id", "") != table_id:
+            raise OtherTable(f"this stream is attached to table {table_id}: open another one")
+        if isinstance(message, engine_pb2.LeaveSeatRequest) and message.player not in (
+            "",
+            self._player,
+        ):
+            raise NotThisPlayer(
+                f"{self._player} cannot act for {message.player}: leave player empty"
+            )
+
+    def _answer(self, request_id: str, begun: asyncio.Future[Numbered]) -> None:
+        if begun.cancelled():
+            return
+        error = begun.exception()
+        self._tell(
+            engine_pb2.CommandResult(request_id=request_id, seq=begun.result().seq)
+            if error is None
+            else _refusal(request_id, error)
+        )
+
+    def _tell(self, result: engine_pb2.CommandResult) -> None:
+        """Answer; once that was handed to the caller another command may come."""
+        wire = engine_pb2.PlayResponse(result=result).SerializeToString()
+        self._watcher.answer(Answered(wire, self._room.release))
 
 
-async def _told(work: Coroutine[Any, Any, None], out: Out) -> None:
-    """Do the work and tell the stream how it ended: one end, good or bad, ends the stream."""
-    ends = await asyncio.gather(work, return_exceptions=True)
-    await out.put(ends[0])
+def _attach(request: object) -> engine_pb2.Attach:
+    if request is not None:
+        message = checked_message(request)
+        if message.WhichOneof("message") == "attach":
+            attach: engine_pb2.Attach = message.attach
+            return attach
+    raise NotAttached("send attach with the table first, then commands")
 
 
-def _response(followed: Followed) -> engine_pb2.PlayResponse:
-    if isinstance(followed, table_pb2.TableView):
-        return engine_pb2.PlayResponse(snapshot=followed)
-    if isinstance(followed, engine_pb2.TableUpdate):
-        return engine_pb2.PlayResponse(update=followed)
-    return engine_pb2.PlayResponse(end=followed)
+def _command(request: engine_pb2.PlayRequest) -> Message:
+    case = request.WhichOneof("message")
+    if case is None or case == "attach":
+        raise NotAttached("this stream is attached already: open another one for another table")
+    message: Message = getattr(request, case)
+    return message
+
+
+def _request_id(request: object) -> str:
+    """The id by which the caller knows the command, if it can be read at all."""
+    if not isinstance(request, engine_pb2.PlayRequest):
+        return ""
+    case = request.WhichOneof("message")
+    return getattr(getattr(request, case), "request_id", "") if case else ""
+
+
+def _refusal(request_id: str, error: BaseException) -> engine_pb2.CommandResult:
+    status = to_status(error)
+    if status is None:
+        error_id = secrets.token_hex(8)
+        _log.error("unexpected_error", error_id=error_id, exc_info=error)
+        status = internal_status(error_id)
+    return engine_pb2.CommandResult(request_id=request_id, error=status)

@@ -1,7 +1,9 @@
 """What people ask of a table, from message to command and back; Act and Play go the same way."""
 
+import asyncio
 import hashlib
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Final, Protocol, cast
 
 from google.protobuf.message import Message
 
@@ -14,10 +16,10 @@ from okey_runtime.identity import display_name
 from services.engine.accepted import HELD, Accepted
 from services.engine.actor import TableActor
 from services.engine.ai import action_of
-from services.engine.errors import stake_declined
+from services.engine.errors import command_timed_out, stake_declined
 from services.engine.record import Request
 
-R = TypeVar("R", bound=Message)
+_DRAWS: Final = ("draw_from_stock", "draw_from_discard")
 
 
 def request_of(player: str, message: Message, request_id: str) -> Request:
@@ -27,20 +29,44 @@ def request_of(player: str, message: Message, request_id: str) -> Request:
     return Request(player, request_id, hashlib.sha256(kind + b"\0" + content).digest())
 
 
-class PlayerCommands:
-    """Each method submits one command for a player and answers once it is committed."""
+class Numbered(Protocol):
+    """An answer that names the row that its command became."""
 
-    def __init__(self, hold_wait_ms: int) -> None:
+    @property
+    def seq(self) -> int:
+        """The row."""
+        ...
+
+
+class PlayerCommands:
+    """Each method submits one command for a player and answers once it is committed.
+
+    What is not committed within ``timeout_ms`` is answered all the same: nobody knows then whether
+    it will count, and the same request tells.
+    """
+
+    def __init__(self, hold_wait_ms: int, timeout_ms: int) -> None:
         self._hold_wait_s = hold_wait_ms / 1000
+        self._timeout_ms = timeout_ms
+
+    def begin(
+        self, actor: TableActor, player: str, message: Message, timeout_ms: int = 0
+    ) -> asyncio.Future[Numbered]:
+        """Begin what a message of a Play stream asks for; commands count in the order of calls.
+
+        Raises ``OkeyError`` where it cannot be begun.
+        """
+        if isinstance(message, engine_pb2.PlayOnRequest):
+            return asyncio.ensure_future(self.play_on(actor, player, message, timeout_ms))
+        return cast("asyncio.Future[Numbered]", self._ask(actor, player, message, timeout_ms))
 
     async def act(
         self, actor: TableActor, player: str, message: engine_pb2.ActRequest
     ) -> engine_pb2.ActResponse:
         """One action of a turn (U1, U12)."""
-        move = c.PlayerMove(player, message.turn, action_of(message.action))
-        accepted = await self._submit(actor, player, message, message.request_id, move)
+        accepted = await self._ask(actor, player, message)
         drawn = next((x.tile for x in accepted.events if isinstance(x, e.TileDrawn)), 0)
-        is_draw = isinstance(move.action, c.Draw)
+        is_draw = message.action.WhichOneof("action") in _DRAWS
         return engine_pb2.ActResponse(
             seq=accepted.seq, drawn=common_pb2.Tile.ValueType(drawn if is_draw else 0)
         )
@@ -49,42 +75,42 @@ class PlayerCommands:
         self, actor: TableActor, player: str, message: engine_pb2.LeaveSeatRequest
     ) -> engine_pb2.LeaveSeatResponse:
         """Leave, free of charge (W2)."""
-        accepted = await self._submit(
-            actor, player, message, message.request_id, c.LeaveSeat(player)
-        )
+        accepted = await self._ask(actor, player, message)
         return engine_pb2.LeaveSeatResponse(seq=accepted.seq)
 
     async def add_nonce(
         self, actor: TableActor, player: str, message: engine_pb2.AddNonceRequest
     ) -> engine_pb2.AddNonceResponse:
         """Add to the coming shuffle (T9)."""
-        command = c.AddNonce(player, message.nonce)
-        accepted = await self._submit(actor, player, message, message.request_id, command)
+        accepted = await self._ask(actor, player, message)
         return engine_pb2.AddNonceResponse(seq=accepted.seq)
 
     async def forfeit(
         self, actor: TableActor, player: str, message: engine_pb2.ForfeitRequest
     ) -> engine_pb2.ForfeitResponse:
         """Give the match up (M9)."""
-        accepted = await self._submit(actor, player, message, message.request_id, c.Forfeit(player))
+        accepted = await self._ask(actor, player, message)
         return engine_pb2.ForfeitResponse(seq=accepted.seq)
 
     async def return_to_seat(
         self, actor: TableActor, player: str, message: engine_pb2.ReturnToSeatRequest
     ) -> engine_pb2.ReturnToSeatResponse:
         """Come back from a stand-in (U8)."""
-        command = c.ReturnToSeat(player)
-        accepted = await self._submit(actor, player, message, message.request_id, command)
+        accepted = await self._ask(actor, player, message)
         return engine_pb2.ReturnToSeatResponse(seq=accepted.seq)
 
     async def play_on(
-        self, actor: TableActor, player: str, message: engine_pb2.PlayOnRequest
+        self,
+        actor: TableActor,
+        player: str,
+        message: engine_pb2.PlayOnRequest,
+        timeout_ms: int = 0,
     ) -> engine_pb2.PlayOnResponse:
         """Pay again for the Nachspiel, and wait a moment for the wallet (Ç8).
 
         Raises the wallet's reason where it declines.
         """
-        accepted = await self._submit(actor, player, message, message.request_id, c.PlayOn(player))
+        accepted = await self._ask(actor, player, message, timeout_ms)
         status = await self.hold_status(actor, asked_hold(accepted, player))
         return engine_pb2.PlayOnResponse(seq=accepted.seq, hold_status=status)
 
@@ -96,11 +122,9 @@ class PlayerCommands:
         Raises the wallet's reason where it declines.
         """
         seat = message.seat if message.HasField("seat") else -1
-        accepted = await actor.submit(
-            c.TakeSeat(player, seat),
-            request_of(player, message, message.request_id),
-            ((player, display_name(message.display_name)),),
-        )
+        request = request_of(player, message, message.request_id)
+        names = ((player, display_name(message.display_name)),)
+        accepted = await self._in_time(actor.ask(c.TakeSeat(player, seat), request, names))
         hold = asked_hold(accepted, player)
         status = await self.hold_status(actor, hold)
         return engine_pb2.TakeSeatResponse(seq=accepted.seq, seat=hold.seat, hold_status=status)
@@ -122,15 +146,44 @@ class PlayerCommands:
             return engine_pb2.HoldStatus.HOLD_STATUS_HELD
         raise stake_declined(verdict)
 
-    async def _submit(
-        self,
-        actor: TableActor,
-        player: str,
-        message: Message,
-        request_id: str,
-        command: c.Command,
-    ) -> Accepted:
-        return await actor.submit(command, request_of(player, message, request_id))
+    def _ask(
+        self, actor: TableActor, player: str, message: Message, timeout_ms: int = 0
+    ) -> asyncio.Future[Accepted]:
+        request = request_of(player, message, getattr(message, "request_id", ""))
+        return self._in_time(actor.ask(_command_of(player, message), request), timeout_ms)
+
+    def _in_time(
+        self, answer: asyncio.Future[Accepted], timeout_ms: int = 0
+    ) -> asyncio.Future[Accepted]:
+        """The answer, or in time that there is none: what was not begun by then never counts."""
+        within_ms = min(timeout_ms or self._timeout_ms, self._timeout_ms)
+        loop = asyncio.get_running_loop()
+        deadline = loop.call_later(within_ms / 1000, _give_up, answer, within_ms)
+        answer.add_done_callback(lambda _: deadline.cancel())
+        return answer
+
+
+def _give_up(answer: asyncio.Future[Accepted], within_ms: int) -> None:
+    if not answer.done():
+        answer.set_exception(command_timed_out(within_ms))
+
+
+def _command_of(player: str, message: Message) -> c.Command:
+    match message:
+        case engine_pb2.ActRequest():
+            return c.PlayerMove(player, message.turn, action_of(message.action))
+        case engine_pb2.AddNonceRequest():
+            return c.AddNonce(player, message.nonce)
+        case _:
+            return _SIMPLE[type(message)](player)
+
+
+_SIMPLE: Final[dict[type[Message], Callable[[str], c.Command]]] = {
+    engine_pb2.LeaveSeatRequest: c.LeaveSeat,
+    engine_pb2.ForfeitRequest: c.Forfeit,
+    engine_pb2.ReturnToSeatRequest: c.ReturnToSeat,
+    engine_pb2.PlayOnRequest: c.PlayOn,
+}
 
 
 def asked_hold(accepted: Accepted, player: str) -> e.SeatRequested:

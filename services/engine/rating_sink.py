@@ -46,7 +46,8 @@ class RatingSink:
                             row.at_ms,
                         )
                     )
-                case e.MatchVoided(reason=VoidReason.OPERATOR):
+                case e.MatchVoided(reason=VoidReason.OPERATOR) if before and before.match:
+                    # One that had not started yet means nothing to anybody.
                     found.append(_voided(event, before, row.at_ms))
         return found
 
@@ -79,6 +80,7 @@ def _forfeit(
         seat=event.seat,
         player_id=event.player,
         forfeited_ms=at_ms,
+        rules_version=config.rules.version,
     )
 
 
@@ -110,6 +112,7 @@ def _match(
         ],
         result=result,
         ended_ms=at_ms,
+        rules_version=config.rules.version,
     )
 
 

@@ -1,12 +1,12 @@
 """What one journal row holds: the events of one command, as protobuf."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, cast, get_args
 
 from okey.api.journal.v1 import journal_pb2
 from okey.table.events import Event
-from okey_runtime.codec import UnionCodec
+from okey_runtime.codec import UndecodableMessage, UnionCodec
 
 _EVENTS: Final = UnionCodec(get_args(Event), journal_pb2.StoredEvent, oneof="event", is_exact=True)
 
@@ -22,12 +22,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a table's journal; ``at_ms`` is when its command arrived."""
+    """One row of a table's journal; ``at_ms`` is when its command arrived, ``payload`` its events
+    as they are stored.
+    """
 
     seq: int
     at_ms: int
     events: tuple[Event, ...]
     request: Request | None = None
+    payload: bytes = field(default=b"", compare=False, repr=False)
 
 
 def encode_events(events: Sequence[Event]) -> bytes:
@@ -40,7 +43,11 @@ def decode_events(payload: bytes) -> tuple[Event, ...]:
     """The events of a row's payload.
 
     Raises:
-        UndecodableMessage: an event, or a value in it, is not known to this version.
+        UndecodableMessage: an event, a field or a value in it is not known to this version.
     """
     record = journal_pb2.Record.FromString(payload)
+    # A field that is passed over would give another state than the one that was decided.
+    record.DiscardUnknownFields()
+    if record.ByteSize() != len(payload):
+        raise UndecodableMessage("a field of a row is not known here: a newer version wrote it")
     return tuple(cast(Event, _EVENTS.decode(stored)) for stored in record.events)

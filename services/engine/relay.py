@@ -9,7 +9,7 @@ waited is a metric with an alert: a relay that stands still is never silent.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -22,7 +22,7 @@ from okey.table.state import TableState
 from okey_runtime import failpoints
 from okey_runtime.clock import Clock
 from okey_runtime.logging import get_logger
-from services.engine.actor import TableActor
+from services.engine.actor import Change, TableActor
 from services.engine.background import say_failure
 from services.engine.backoff import waits_s
 from services.engine.metrics import RELAY_ANSWERS, RELAY_OLDEST_SECONDS, RELAY_WAITING
@@ -207,3 +207,40 @@ class Relay:
                 await asyncio.sleep(next(waits))
             else:
                 return
+
+
+class Relays:
+    """One relay a sink."""
+
+    def __init__(
+        self,
+        sinks: Sequence[Sink],
+        checkpoints: Checkpoints,
+        clock: Clock,
+        idle: Callable[[TableActor], None],
+    ) -> None:
+        """``idle`` is called each time when one of them has nothing left of a table."""
+        self._relays = [Relay(sink, checkpoints, clock, idle) for sink in sinks]
+
+    def push(self, actor: TableActor, change: Change) -> None:
+        """Carry what a committed row asks for."""
+        for relay in self._relays:
+            relay.push(actor, change.before, change.after, change.row)
+
+    def go_on(
+        self, actor: TableActor, changes: Iterable[Change], cursors: Mapping[str, int]
+    ) -> None:
+        """Carry what these rows ask for, beyond what each sink has answered."""
+        for relay in self._relays:
+            for change in changes:
+                if change.row.seq > cursors.get(relay.name, 0):
+                    relay.push(actor, change.before, change.after, change.row)
+
+    def are_idle(self, table_id: str) -> bool:
+        """Whether no sink waits for a row of the table."""
+        return all(relay.is_idle(table_id) for relay in self._relays)
+
+    def forget(self, table_id: str) -> None:
+        """Stop carrying for a table that is let go."""
+        for relay in self._relays:
+            relay.forget(table_id)

@@ -18,6 +18,7 @@ from sqlalchemy import (
     String,
     Table,
     false,
+    text,
 )
 
 metadata: Final = MetaData()
@@ -34,8 +35,18 @@ tables: Final = Table(
     Column("is_closed", Boolean, nullable=False, server_default=false()),
     # Closed and told: nothing is left to do, so it is not loaded any more.
     Column("is_retired", Boolean, nullable=False, server_default=false()),
+    Column("closed_ms", BigInteger),
+    # Its rows stand in the archive.
+    Column("is_archived", Boolean, nullable=False, server_default=false()),
 )
 open_tables: Final = Index("open_tables", tables.c.is_retired, tables.c.table_id)
+_WAITS_FOR_ARCHIVE: Final = text("is_retired AND NOT is_archived")
+archivable: Final = Index(
+    "archivable",
+    tables.c.closed_ms,
+    postgresql_where=_WAITS_FOR_ARCHIVE,
+    sqlite_where=_WAITS_FOR_ARCHIVE,
+)
 
 journal: Final = Table(
     "journal",
@@ -47,6 +58,73 @@ journal: Final = Table(
     Column("player", String(64)),
     Column("request_id", String(64)),
     Column("request_hash", LargeBinary),
+    # When the next clock of the table rings after this row, 0 for none: known before any replay.
+    # Not there in rows of the first versions.
+    Column("deadline_ms", BigInteger),
+    # Where the row stands among those of all tables; becomes visible in this order.
+    Column("position", BigInteger),
+)
+by_position: Final = Index("journal_position", journal.c.position, unique=True)
+
+# One row. Whoever commits rows takes their positions here first and holds the row until the commit:
+# so no position becomes visible after a higher one.
+feed: Final = Table(
+    "feed",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("last", BigInteger, nullable=False),
+    # Of the rows up to this one some stand in the archive; above it none does.
+    Column("archived", BigInteger, nullable=False, server_default=text("0")),
+)
+
+# The rows of a table that was closed long ago, in one piece.
+archive: Final = Table(
+    "archive",
+    metadata,
+    Column("table_id", _TableId, ForeignKey("tables.table_id"), primary_key=True),
+    Column("archived_ms", BigInteger, nullable=False),
+    Column("row_count", BigInteger, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+)
+
+# A cache: what replaying a table's rows up to ``seq`` comes to.
+snapshots: Final = Table(
+    "snapshots",
+    metadata,
+    Column("table_id", _TableId, ForeignKey("tables.table_id"), primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+    Column("version", String(64), nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+)
+
+# Tables that an audit or an operator has stopped.
+quarantined: Final = Table(
+    "quarantined",
+    metadata,
+    Column("table_id", _TableId, ForeignKey("tables.table_id"), primary_key=True),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("reason", String(600), nullable=False),
+)
+
+switches: Final = Table(
+    "switches",
+    metadata,
+    Column("name", String(32), primary_key=True),
+    Column("is_on", Boolean, nullable=False),
+    Column("operator", String(64), nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+)
+
+# Tables that were voided although their rows do not replay: the only trace of it on our side.
+voided: Final = Table(
+    "voided",
+    metadata,
+    Column("table_id", _TableId, ForeignKey("tables.table_id"), primary_key=True),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("operator", String(64), nullable=False),
+    Column("reason", String(500), nullable=False),
+    Column("match_ids", String(2_000), nullable=False),
+    Column("is_done", Boolean, nullable=False, server_default=false()),
 )
 
 seated: Final = Table(

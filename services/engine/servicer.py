@@ -4,13 +4,12 @@ import base64
 import hashlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 from typing import Any, Final
 
 import grpc
 
 from okey.api.common.v1 import common_pb2
-from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
+from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
 from okey.bots.evaluate import Goal, arrange_towards
 from okey.rules.arrange import Arrangement
 from okey.rules.rule_set import RuleSet
@@ -22,13 +21,20 @@ from okey.table.public import REVEALED
 from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity, display_name
-from services.engine.errors import ArrangedTooOften, Maintenance, NoRound, NotThisPlayer
+from okey_runtime.interceptors import validates_itself, writes_itself
+from services.engine.errors import (
+    ArrangedTooOften,
+    NoRound,
+    NotThisPlayer,
+    refuse_in_maintenance,
+)
 from services.engine.finished_round import find_round
-from services.engine.following import From, follow
+from services.engine.following import From, follow, watching
 from services.engine.journal import Journal
 from services.engine.play import PlayStreams
 from services.engine.player_commands import PlayerCommands, asked_hold, request_of
 from services.engine.settings import EngineSettings
+from services.engine.shedding import Shedding
 from services.engine.tables import Tables
 from services.engine.wire import event_message, view_message
 
@@ -75,22 +81,25 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         clock: Clock,
         settings: EngineSettings,
         address: str,
+        shedding: Shedding,
     ) -> None:
         self._tables = tables
+        self._shedding = shedding
         self._journal = journal
         self._clock = clock
         self._settings = settings
         self._rules = settings.rules()
         self._address = address
-        self._commands = PlayerCommands(settings.hold_wait_ms)
-        self._streams = PlayStreams(tables, self._commands, clock)
+        self._commands = PlayerCommands(settings.hold_wait_ms, settings.command_timeout_ms)
+        self._streams = PlayStreams(tables, self._commands, clock, shedding)
         self._arranged: OrderedDict[str, int] = OrderedDict()
 
     async def OpenTable(
         self, request: engine_pb2.OpenTableRequest, context: Context
     ) -> engine_pb2.OpenTableResponse:
         """Make a table; the player takes seat 0 (W1)."""
-        self._refuse_in_maintenance()
+        refuse_in_maintenance(self._tables.is_maintenance)
+        self._shedding.refuse_if_busy()
         config = _config(request, self._rules, self._settings)
         actor, accepted = await self._tables.open(
             c.OpenTable(config, request.player),
@@ -104,7 +113,8 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self, request: engine_pb2.TakeSeatRequest, context: Context
     ) -> engine_pb2.TakeSeatResponse:
         """Sit a player down."""
-        self._refuse_in_maintenance()
+        refuse_in_maintenance(self._tables.is_maintenance)
+        self._shedding.refuse_if_busy()
         actor = await self._tables.get(request.table_id)
         return await self._commands.take_seat(actor, request.player, request)
 
@@ -151,7 +161,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self, request: engine_pb2.PlayOnRequest, context: Context
     ) -> engine_pb2.PlayOnResponse:
         """Pay again for the Nachspiel."""
-        self._refuse_in_maintenance()
+        refuse_in_maintenance(self._tables.is_maintenance)
         actor = await self._tables.get(request.table_id)
         return await self._commands.play_on(actor, current_identity().player, request)
 
@@ -206,35 +216,34 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
             melds=_melds(arrangement), distance=arrangement.distance
         )
 
+    @writes_itself
+    @validates_itself
     async def Play(
         self, request_iterator: AsyncIterator[engine_pb2.PlayRequest], context: Context
-    ) -> AsyncIterator[engine_pb2.PlayResponse]:
+    ) -> None:
         """Attach first, then commands up, results and updates down."""
-        async with aclosing(self._streams.serve(request_iterator, current_identity())) as responses:
-            async for response in responses:
-                yield response
+        await self._streams.serve(request_iterator, current_identity(), context.write)
 
-    async def WatchTable(
-        self, request: engine_pb2.WatchTableRequest, context: Context
-    ) -> AsyncIterator[engine_pb2.WatchTableResponse]:
+    @writes_itself
+    async def WatchTable(self, request: engine_pb2.WatchTableRequest, context: Context) -> None:
         """Follow a table."""
         actor = await self._tables.get(request.table_id)
         after = request.after_seq if request.HasField("after_seq") else None
-        start = From(after, request.with_view)
-        stream = follow(actor, current_identity(), start, self._clock)
-        async with aclosing(stream) as followed_all:
-            async for followed in followed_all:
-                if isinstance(followed, table_pb2.TableView):
-                    yield engine_pb2.WatchTableResponse(snapshot=followed)
-                elif isinstance(followed, engine_pb2.TableUpdate):
-                    yield engine_pb2.WatchTableResponse(update=followed)
-                else:
-                    yield engine_pb2.WatchTableResponse(end=followed)
+        start, identity = From(after, request.with_view), current_identity()
+        if actor.table.seat_of(identity.player) < 0:
+            self._shedding.refuse_if_busy()
+        with (
+            self._shedding.stream(),
+            watching(actor, identity, start, self._clock) as watcher,
+        ):
+            end = await follow(actor, watcher, start, self._clock, context.write)
+            await context.write(engine_pb2.WatchTableResponse(end=end).SerializeToString())
 
     async def ListEvents(
         self, request: engine_pb2.ListEventsRequest, context: Context
     ) -> engine_pb2.ListEventsResponse:
         """A finished round in full."""
+        self._shedding.refuse_if_busy()
         await self._tables.get(request.table_id)
         rows = await self._journal.rows(request.table_id)
         found = find_round(rows, request.match_no, request.round_no)
@@ -250,10 +259,6 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
                 for row in found.rows
             ],
         )
-
-    def _refuse_in_maintenance(self) -> None:
-        if self._tables.is_maintenance:
-            raise Maintenance("maintenance: no new tables and matches for now; try again later")
 
     def _refuse_if_arranged_too_often(self, player: str) -> None:
         now_ms = self._clock.monotonic_ms()

@@ -25,8 +25,24 @@ class EngineSettings(ServiceSettings):
     """How long an AI seems to think before each action."""
     bot_timeout_ms: int = Field(default=2_000, ge=1, le=10_000)
     """How long the engine waits for a bot worker before it plays the neutral move (U10)."""
+    snapshot_every_rows: int = Field(default=500, ge=0)
+    """After how many rows of a table a snapshot is kept, so that it loads quickly; 0 for never."""
+    archive_after_ms: int = Field(default=7 * 24 * 3_600_000, ge=0)
+    """How long the rows of a closed table stay in the journal before they move to the archive; 0
+    for ever."""
     hold_wait_ms: int = Field(default=3_000, ge=0, le=30_000)
     """How long TakeSeat, OpenTable and PlayOn wait for the wallet's verdict on the stake."""
+    command_timeout_ms: int = Field(default=5_000, ge=100, le=30_000)
+    """How long a player's command may take to be committed before it is answered that nobody knows.
+    """
+    stall_ms: int = Field(default=2_000, ge=500, le=60_000)
+    """How long database or process may give no sign of life before every clock stands still."""
+    shed_lag_ms: int = Field(default=500, ge=50, le=60_000)
+    """How late the event loop may run before new tables, seats and spectators are refused."""
+    shed_rows: int = Field(default=2_000, ge=1, le=20_000)
+    """How many rows may wait for the database before they are."""
+    most_streams: int = Field(default=20_000, ge=1)
+    """How many streams may be open at once."""
 
     clock_factor: int = Field(default=1, ge=1, le=10_000)
     """Tests only: every clock of every table runs this many times faster."""

@@ -2,69 +2,82 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 from okey.errors import Exhausted, OkeyError, Unavailable
 from okey.table import commands as c
-from okey.table.commands import Timer
-from okey.table.evolve import evolve
-from okey.table.state import TableState, running_timers
+from okey.table.commands import Timer, TimerKind
+from okey.table.state import running_timers
 from okey_runtime.logging import get_logger
 from services.engine.accepted import Accepted
 from services.engine.actor import Change, Committer, TableActor
 from services.engine.ai import AiSeats
 from services.engine.background import say_failure
+from services.engine.counting import count_row, count_table, uncount_table
 from services.engine.errors import (
     EngineStopping,
     NoSuchTable,
-    TableQuarantined,
     TableReloading,
 )
-from services.engine.journal import Journal
-from services.engine.metrics import EVENTS, QUARANTINED, TABLES
+from services.engine.journal import Unretired
+from services.engine.loading import Loader
+from services.engine.operators import Stopped
+from services.engine.quarantine import Quarantine
 from services.engine.record import Request
-from services.engine.relay import Relay, Sink
+from services.engine.recovery import Recovery
+from services.engine.relay import Relays, Sink
+from services.engine.reloads import Reloads
+from services.engine.snapshots import Snapshotter
+from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
+from services.engine.stores import Stores
 from services.engine.timers import Timers
 from services.engine.watching import StreamEndReason
 
 _KEPT_CLOSED: Final = 128
-_PAGE: Final = 200
-_LOADED_AT_ONCE: Final = 16
-_FIRST_WAIT_S: Final = 0.05
-_LAST_WAIT_S: Final = 2.0
+_PAGE: Final = 1_000
 
 _log = get_logger(__name__)
 
 
 class Tables:
-    """Every table that is not retired has an actor here, unless it is quarantined or reloading."""
+    """Every table that is not retired has an actor here, unless it stands still or is loading."""
 
     def __init__(
         self,
-        journal: Journal,
+        stores: Stores,
         commit: Committer,
         clock: SteadyClock,
         sinks: Sequence[Sink],
         ai: AiSeats,
         engine: str,
+        standstill: Standstill,
     ) -> None:
-        self.timers: Final = Timers(clock, self._ring)
+        self.timers: Final = Timers(clock, self._ring, standstill.notice)
+        self._standstill = standstill
+        standstill.on_begin = self.timers.clear
         self.is_maintenance = False
-        self._journal = journal
+        self._journal = stores.journal
+        self._operators = stores.operators
+        self._loader = Loader(stores.journal, stores.snapshots)
         self._commit = commit
         self._clock = clock
-        self._relays = [Relay(sink, journal, clock, self._retire_if_told) for sink in sinks]
+        self._relays = Relays(sinks, stores.journal, clock, self._retire_if_told)
+        self.snapshotter: Final = Snapshotter(
+            stores.snapshots, stores.snapshot_every_rows, self._relays.are_idle
+        )
+        self._quarantine = Quarantine(stores.operators, clock)
+        self._recovery = Recovery(clock, self._load_once)
         self._ai = ai
         self._engine = engine
         self._actors: dict[str, TableActor] = {}
         self._closed: OrderedDict[str, TableActor] = OrderedDict()
         self._runs: dict[str, asyncio.Task[None]] = {}
         self._loads: dict[str, asyncio.Task[TableActor]] = {}
-        self._reloading: dict[str, int] = {}
+        self._reloads = Reloads(self._load_lost)
+        self._held: dict[str, Timer] = {}
         self._background: set[asyncio.Task[None]] = set()
-        self._quarantined: set[str] = set()
         self._is_stopping = False
 
     # Using tables ---------------------------------------------------------------------------------
@@ -79,13 +92,11 @@ class Tables:
         """
         table_id = command.config.table_id
         self._refuse_if_stopping()
-        self._refuse_if_reloading(table_id)
+        self._reloads.refuse(table_id)
         known = self._actors.get(table_id)
         if known is None and await self._journal.registered(table_id) is not None:
             known = await self.get(table_id)
-        if known is None:
-            known = self._actors.get(table_id)
-        if known is not None:
+        if (known := known or self._actors.get(table_id)) is not None:
             return known, await known.submit(command, request, names)
         actor = self._new_actor(table_id)
         self._run(actor)
@@ -102,73 +113,139 @@ class Tables:
         Raises:
             NoSuchTable, TableQuarantined, TableReloading, EngineStopping, DatabaseAway.
         """
+        known = self._known(table_id)
+        if known is None and await self._journal.registered(table_id) is None:
+            raise NoSuchTable(f"there is no table {table_id}")
+        if known is None:
+            await self._quarantine.refuse_if_voided(table_id)
+        # Somebody else may have loaded it meanwhile, and a table has one actor.
+        alive_ms = self._recovery.last_alive_ms(table_id)
+        return known or self._known(table_id) or await self._load_once(table_id, alive_ms)
+
+    def _known(self, table_id: str) -> TableActor | None:
+        """The table if it is in memory; raises what says that nobody can have it now."""
         self._refuse_if_stopping()
-        self._refuse_if_reloading(table_id)
-        actor = self._actors.get(table_id)
-        if actor is not None:
-            if actor.state is None:
-                raise TableReloading(f"table {table_id} is being made; send the request again")
-            return actor
+        self._reloads.refuse(table_id)
+        self._quarantine.refuse(table_id)
         if table_id in self._closed:
             self._closed.move_to_end(table_id)
-            return self._closed[table_id]
-        if await self._journal.registered(table_id) is None:
-            raise NoSuchTable(f"there is no table {table_id}")
-        return await self._load_once(table_id, self._clock.now_ms())
+        actor = self._actors.get(table_id) or self._closed.get(table_id)
+        if actor is not None and actor.state is None:
+            raise TableReloading(f"table {table_id} is being made; send the request again")
+        return actor
 
     def live(self) -> list[TableActor]:
         """The tables that are not closed, by id."""
-        return [
-            actor
-            for _, actor in sorted(self._actors.items())
-            if actor.state is not None and not actor.state.is_done
+        actors = [actor for _, actor in sorted(self._actors.items())]
+        return [actor for actor in actors if actor.state and not actor.state.is_done]
+
+    def go_on(self) -> list[asyncio.Future[Accepted]]:
+        """End a standstill; each table is taken over with what its clocks had left then, also one
+        without a clock, since what waits there may start one.
+        """
+        since_ms = self._standstill.since_ms
+        assert since_ms is not None, "it stands still"
+        takeovers = [
+            actor.go_on(self._engine, since_ms) for actor in self.live() if not actor.is_lost
         ]
+        self._standstill.end()
+        return takeovers
 
     @property
-    def quarantined(self) -> frozenset[str]:
+    def is_settled(self) -> bool:
+        """Whether every table is loaded that was there at the start, or was lost since."""
+        return not self._reloads and self._recovery.is_over
+
+    @property
+    def inherited_ms(self) -> int:
+        """When an engine before this one last was alive."""
+        return self._recovery.last_renewal_ms
+
+    @property
+    def quarantined(self) -> Mapping[str, Stopped]:
         """Tables that stand still: their journal cannot be replayed, or somebody stopped them."""
-        return frozenset(self._quarantined)
+        return self._quarantine.tables
 
     async def release(self, table_id: str) -> TableActor:
-        """Let a table go and load it again from its journal; its streams end, resumably."""
-        self._quarantined.discard(table_id)
-        QUARANTINED.set(len(self._quarantined))
+        """Let a table go and load it again from its journal; its streams end, resumably.
+
+        The clocks of a table that stood still go on with what they had left then.
+        """
+        stopped = await self._quarantine.lift(table_id)
+        if stopped is not None:
+            return await self._load_once(table_id, stopped.at_ms)
         actor = self._actors.get(table_id)
         if actor is None:
             return await self.get(table_id)
-        self._let_go(actor, StreamEndReason.STREAM_END_REASON_TABLE_RELOADED)
+        self._drop(table_id)
         return await self._load_once(table_id, self._clock.now_ms())
+
+    async def void(self, table_id: str, command: c.Command, request: Request) -> Accepted:
+        """Have an operator's command decided, also at a table that stands still: that goes on only
+        if the command is accepted.
+
+        Raises ``TableQuarantined`` where the table cannot be read, or why it is refused.
+        """
+        stopped = self.quarantined.get(table_id)
+        if stopped is None:
+            return await (await self.get(table_id)).submit(command, request)
+        self._quarantine.suspend(table_id)
+        try:
+            actor = await self._load_once(table_id, stopped.at_ms)
+            accepted = await actor.submit(command, request)
+        except OkeyError:
+            self._quarantine.note(table_id, stopped)
+            self._drop(table_id)
+            raise
+        await self._quarantine.lift(table_id)
+        return accepted
+
+    def close_voided(self, table_id: str) -> None:
+        """A table was voided past its journal: it is no more."""
+        self._quarantine.suspend(table_id)
 
     async def quarantine(self, table_id: str, reason: str) -> bool:
         """Let a table go and keep it still until it is released; whether it was not still before.
 
         Raises ``NoSuchTable``.
         """
-        if table_id in self._quarantined:
-            return False
-        if await self._journal.registered(table_id) is None:
+        if table_id not in self.quarantined and await self._journal.registered(table_id) is None:
             raise NoSuchTable(f"there is no table {table_id}")
-        self._quarantined.add(table_id)
-        QUARANTINED.set(len(self._quarantined))
-        _log.error("table_quarantined", table_id=table_id, reason=reason)
-        actor = self._actors.get(table_id)
-        if actor is not None:
-            self._let_go(actor, StreamEndReason.STREAM_END_REASON_TABLE_RELOADED)
-        return True
+        has_changed = await self._quarantine.stop(table_id, reason)
+        self._recovery.drop(table_id)
+        self._drop(table_id)
+        return has_changed
+
+    async def set_maintenance(self, is_on: bool, operator: str) -> None:
+        """Start no new tables and matches, or do so again; it outlives this process."""
+        await self._operators.set_maintenance(is_on, operator, self._clock.now_ms())
+        self.is_maintenance = is_on
+        _log.warning("maintenance_set", is_on=is_on, operator=operator)
+        while self._held and not is_on:
+            self._ring(*self._held.popitem())
 
     # Starting and stopping ------------------------------------------------------------------------
 
     async def recover(self) -> int:
-        """Load every table that has something left to do; returns how many."""
+        """Begin to load every table that has something left to do; returns how many there are."""
+        await self._quarantine.load()
+        self.is_maintenance = await self._operators.is_maintenance()
         last_renewal_ms = await self._journal.last_renewal_ms()
-        after, count = "", 0
-        slots = asyncio.Semaphore(_LOADED_AT_ONCE)
-        while page := await self._journal.unretired(after, _PAGE):
-            await asyncio.gather(
-                *(self._load_in(slots, entry.table_id, last_renewal_ms) for entry in page)
-            )
-            after, count = page[-1].table_id, count + len(page)
-        return count
+        found: list[Unretired] = []
+        while page := await self._journal.unretired(found[-1].table_id if found else "", _PAGE):
+            found += page
+        left = [table for table in found if table.table_id not in self.quarantined]
+        self._recovery.begin(left, last_renewal_ms)
+        self._spawn(self._recovery.run())
+        return len(left)
+
+    async def loaded(self) -> None:
+        """Return once every table is there that was to be recovered."""
+        await self._recovery.over()
+
+    def _refuse_if_stopping(self) -> None:
+        if self._is_stopping:
+            raise EngineStopping("this engine is stopping; send the request again")
 
     def stop(self) -> None:
         """Take nothing new and end every stream."""
@@ -186,83 +263,44 @@ class Tables:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
 
-    def _refuse_if_stopping(self) -> None:
-        if self._is_stopping:
-            raise EngineStopping("this engine is stopping; send the request again")
-
-    def _refuse_if_reloading(self, table_id: str) -> None:
-        if table_id in self._reloading:
-            raise TableReloading(f"table {table_id} is being loaded; send the request again")
-
     # Loading --------------------------------------------------------------------------------------
 
-    async def _load_in(self, slots: asyncio.Semaphore, table_id: str, last_renewal_ms: int) -> None:
-        async with slots:
-            try:
-                await self._load_once(table_id, last_renewal_ms)
-            except TableQuarantined:
-                return  # counted and logged where it happened
-
-    async def _load_once(self, table_id: str, last_renewal_ms: int) -> TableActor:
-        if table_id in self._quarantined:
-            raise TableQuarantined(f"table {table_id} stands still; operators are told")
+    async def _load_once(self, table_id: str, last_alive_ms: int) -> TableActor:
         loading = self._loads.get(table_id)
         if loading is None:
-            loading = asyncio.create_task(self._load(table_id, last_renewal_ms))
+            loading = asyncio.create_task(self._load(table_id, last_alive_ms))
             self._loads[table_id] = loading
             loading.add_done_callback(lambda _: self._loads.pop(table_id, None))
         return await asyncio.shield(loading)
 
-    async def _load(self, table_id: str, last_renewal_ms: int) -> TableActor:
+    async def _load(self, table_id: str, last_alive_ms: int) -> TableActor:
         """Replay, take over, go on from the cursors. Raises ``TableQuarantined``."""
         actor = self._new_actor(table_id)
-        [changes] = await asyncio.gather(self._replay(actor), return_exceptions=True)
-        if isinstance(changes, Unavailable | Exhausted):
-            raise changes
-        if isinstance(changes, BaseException):
-            raise self._quarantine(table_id, changes) from changes
+        [loaded] = await asyncio.gather(self._loader.load(actor), return_exceptions=True)
+        if isinstance(loaded, Unavailable | Exhausted):
+            raise loaded
+        if isinstance(loaded, BaseException):
+            raise self._quarantine.stop_unreadable(table_id, loaded) from loaded
         cursors = await self._journal.cursors(table_id)
+        self._quarantine.refuse(table_id)  # it may have been stopped meanwhile
+        self._recovery.drop(table_id)
+        self.snapshotter.begin(table_id, loaded.snapshot_seq)
         self._run(actor)
-        for relay in self._relays:
-            for change in changes:
-                if change.row.seq > cursors.get(relay.name, 0):
-                    relay.push(actor, change.before, change.after, change.row)
+        self._relays.go_on(actor, loaded.changes, cursors)
         if actor.table.is_done:
             self._retire_if_told(actor)
         else:
-            alive_ms = max(last_renewal_ms, changes[-1].row.at_ms)
-            await actor.post(c.TakeOver(self._engine, alive_ms))
+            await actor.go_on(self._engine, max(last_alive_ms, loaded.last_ms))
         return actor
 
-    async def _replay(self, actor: TableActor) -> list[Change]:
-        state: TableState | None = None
-        changes = []
-        for row in await self._journal.rows(actor.table_id):
-            before = state
-            for event in row.events:
-                state = evolve(state, event)
-            assert state is not None, "a row has events"
-            change = Change(before, state, row)
-            actor.restore(change)
-            actor.watchers.keep(before, row)
-            changes.append(change)
-        players = {seat.player for seat in actor.table.seats if seat.is_person}
-        actor.names.update(await self._journal.names(players))
-        return changes
-
-    def _quarantine(self, table_id: str, error: BaseException) -> TableQuarantined:
-        self._quarantined.add(table_id)
-        QUARANTINED.set(len(self._quarantined))
-        _log.error("table_quarantined", table_id=table_id, exc_info=error)
-        return TableQuarantined(f"table {table_id} stands still; operators are told")
-
     def _new_actor(self, table_id: str) -> TableActor:
-        return TableActor(table_id, self._clock, self._commit, self._follow, self._lost)
+        return TableActor(
+            table_id, self._clock, self._commit, self._follow, self._lost, self._standstill
+        )
 
     def _run(self, actor: TableActor) -> None:
         self._actors[actor.table_id] = actor
-        if actor.state is not None:
-            TABLES.labels(actor.state.phase.name).inc()
+        count_table(actor.state)
         self._runs[actor.table_id] = asyncio.create_task(actor.run(), name=actor.table_id)
 
     # Letting go -----------------------------------------------------------------------------------
@@ -271,45 +309,35 @@ class Tables:
         if self._actors.get(actor.table_id) is not actor:
             return
         del self._actors[actor.table_id]
-        if actor.state is not None:
-            TABLES.labels(actor.state.phase.name).dec()
+        uncount_table(actor.state)
         self._runs.pop(actor.table_id).cancel()
+
+    def _drop(self, table_id: str) -> None:
+        actor = self._actors.get(table_id)
+        if actor is not None:
+            self._let_go(actor, StreamEndReason.STREAM_END_REASON_TABLE_RELOADED)
 
     def _let_go(self, actor: TableActor, reason: StreamEndReason.ValueType) -> None:
         self.timers.disarm(actor.table_id)
+        self._held.pop(actor.table_id, None)
+        self.snapshotter.forget(actor.table_id)
         self._ai.forget(actor.table_id)
-        for relay in self._relays:
-            relay.forget(actor.table_id)
+        self._relays.forget(actor.table_id)
         actor.watchers.end_all(reason)
         self._stop(actor)
 
     def _lost(self, actor: TableActor) -> None:
         """The journal went another way than the actor: forget what it thinks, load anew."""
-        table_id = actor.table_id
-        if not self._is_stopping and table_id not in self._reloading:
-            # From here on the table's clocks stand still.
-            self._reloading[table_id] = self._clock.now_ms()
-            self._spawn(self._reload(table_id))
+        if not self._is_stopping and not self._reloads.is_loading(actor.table_id):
+            # From here on the table's clocks stand still, if they have not before.
+            known_ms = (actor.stopped_ms, self._standstill.since_ms)
+            since_ms = min((ms for ms in known_ms if ms is not None), default=self._clock.now_ms())
+            self._spawn(self._reloads.load(actor.table_id, since_ms))
 
-    async def _reload(self, table_id: str) -> None:
-        wait_s = _FIRST_WAIT_S
-        try:
-            while not self._is_stopping:
-                await self._drop_lost(table_id)
-                try:
-                    is_there = await self._journal.registered(table_id) is not None
-                    if is_there and table_id not in self._actors:
-                        await self._load_once(table_id, self._reloading[table_id])
-                except TableQuarantined:
-                    return
-                except (Unavailable, Exhausted) as error:
-                    _log.warning("reload_failed", table_id=table_id, error=str(error))
-                    await asyncio.sleep(wait_s)
-                    wait_s = min(2 * wait_s, _LAST_WAIT_S)
-                else:
-                    return
-        finally:
-            del self._reloading[table_id]
+    async def _load_lost(self, table_id: str, since_ms: int) -> None:
+        await self._drop_lost(table_id)
+        if table_id not in self._actors and await self._journal.registered(table_id) is not None:
+            await self._load_once(table_id, since_ms)
 
     async def _drop_lost(self, table_id: str) -> None:
         actor = self._actors.get(table_id)
@@ -330,27 +358,27 @@ class Tables:
 
     def _follow(self, actor: TableActor, change: Change) -> None:
         before, after, row = change.before, change.after, change.row
-        if before is None or before.phase is not after.phase:
-            TABLES.labels(after.phase.name).inc()
-            if before is not None:
-                TABLES.labels(before.phase.name).dec()
-        for event in row.events:
-            EVENTS.labels(type(event).__name__).inc()
+        count_row(before, after, row)
         self.timers.arm(actor.table_id, running_timers(after))
-        for relay in self._relays:
-            relay.push(actor, before, after, row)
+        self._relays.push(actor, change)
         actor.watchers.publish(before, after, row, self._clock.now_ms(), actor.names)
         self._ai.consider(actor)
+        if self.snapshotter.is_due(actor.table_id, row.seq) and not after.is_done:
+            self.snapshotter.take(actor.snapshot(row.at_ms))
+            self._spawn(self.snapshotter.write())
 
     def _ring(self, table_id: str, timer: Timer) -> None:
+        if self.is_maintenance and timer.kind is TimerKind.COUNTDOWN:
+            self._held[table_id] = timer  # it waits, and whoever sits there may leave
+            return
         actor = self._actors.get(table_id)
         if actor is not None:
             actor.post(c.Expire(timer))
 
     def _retire_if_told(self, actor: TableActor) -> None:
         """A closed table whose sinks know everything needs no memory any more."""
-        is_told = all(relay.is_idle(actor.table_id) for relay in self._relays)
-        if actor.table.is_done and is_told and self._actors.get(actor.table_id) is actor:
+        is_told = actor.table.is_done and self._relays.are_idle(actor.table_id)
+        if is_told and self._actors.get(actor.table_id) is actor:
             self._spawn(self._retire(actor))
 
     async def _retire(self, actor: TableActor) -> None:
@@ -361,7 +389,8 @@ class Tables:
             _log.warning("retire_failed", table_id=actor.table_id, error=str(error))
         if self._actors.pop(actor.table_id, None) is None:
             return
-        TABLES.labels(actor.table.phase.name).dec()
+        self.snapshotter.forget(actor.table_id)
+        uncount_table(actor.state)
         self._closed[actor.table_id] = actor
         while len(self._closed) > _KEPT_CLOSED:
             table_id, _ = self._closed.popitem(last=False)

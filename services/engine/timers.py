@@ -22,9 +22,11 @@ class Timers:
     A clock that is replaced stays in the heap until its moment and is then passed over.
     """
 
-    def __init__(self, clock: SteadyClock, ring: Ring) -> None:
+    def __init__(self, clock: SteadyClock, ring: Ring, notice: Callable[[], None]) -> None:
+        """``notice`` is called before anything rings; it may ``clear`` everything."""
         self._clock = clock
         self._ring = ring
+        self._notice = notice
         self._armed: dict[str, set[Timer]] = {}
         self._heap: list[tuple[int, int, str, Timer]] = []
         self._order = itertools.count()
@@ -48,6 +50,11 @@ class Timers:
         """No clock runs for the table any more."""
         self._armed.pop(table_id, None)
 
+    def clear(self) -> None:
+        """No clock runs for any table, until it is armed again."""
+        self._armed.clear()
+        self._heap.clear()
+
     async def run(self) -> None:
         """Ring for as long as the engine lives."""
         while True:
@@ -68,6 +75,7 @@ class Timers:
         return min(longest_ms, self._clock.monotonic_of(self._heap[0][0]))
 
     def _ring_due(self) -> None:
+        self._notice()
         now_ms = self._clock.now_ms()
         while self._heap and self._heap[0][0] <= now_ms:
             _, _, table_id, timer = heapq.heappop(self._heap)

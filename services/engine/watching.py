@@ -2,78 +2,132 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from okey.api.engine.v1 import engine_pb2
+from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.table.state import TableState
-from okey.table.view import SPECTATOR, view
-from okey_runtime.clock import Clock
+from okey.table.view import SPECTATOR
 from services.engine.metrics import WATCHERS, WATCHERS_CUT
-from services.engine.record import Row
-from services.engine.wire import (
-    named_view,
-    prompt_message,
-    update_message,
-    viewers_along,
-)
+from services.engine.record import Row, decode_events, encode_events
+from services.engine.updates import RowUpdates
+from services.engine.wire import update_message, viewers_along
 
 StreamEndReason = engine_pb2.StreamEndReason
 
 MOST_UNREAD: Final = 256
 KEPT_ROWS: Final = 256
+CUT_AFTER_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A row, or the whole table, as all who see the same see it.
+
+    ``wire`` is the message that carries it, made once for all of them; row and table have the same
+    numbers in both kinds of stream.
+    """
+
+    seq: int
+    wire: bytes
+
+    @classmethod
+    def of(cls, update: engine_pb2.TableUpdate) -> "Shown":
+        """The row of an update."""
+        return cls(update.seq, engine_pb2.PlayResponse(update=update).SerializeToString())
+
+    @classmethod
+    def whole(cls, view: table_pb2.TableView) -> "Shown":
+        """The table as it is."""
+        return cls(view.seq, engine_pb2.PlayResponse(snapshot=view).SerializeToString())
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer to a command; ``written`` is called once it was sent."""
+
+    wire: bytes
+    written: Callable[[], None]
+
+
+Sent = Shown | Answered
+"""What waits for a stream to be written."""
 
 
 class Watcher:
-    """One stream's place at a table; ``player`` is empty where the caller can own no seat."""
+    """One stream's place at a table; ``player`` is empty where the caller can own no seat.
 
-    def __init__(self, player: str, with_view: bool) -> None:
+    ``cut`` is called if the stream is still not read a while after it was to end.
+    """
+
+    def __init__(
+        self, player: str, with_view: bool, cut: Callable[[], object] = lambda: None
+    ) -> None:
         self.player: Final = player
         self.with_view: Final = with_view
-        self._unread: deque[engine_pb2.TableUpdate] = deque()
+        self._cut = cut
+        self._cutting: asyncio.TimerHandle | None = None
+        self._unread: deque[Sent] = deque()
         self._end: StreamEndReason.ValueType | None = None
-        self._wake = asyncio.Event()
+        self._reader: asyncio.Future[None] | None = None
 
-    def give(self, update: engine_pb2.TableUpdate) -> None:
-        """Add an update; one too many ends the stream."""
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing is added any more."""
+        return self._end is not None
+
+    def give(self, shown: Shown) -> None:
+        """Add a row; one too many ends the stream."""
         if self._end is not None:
             return
         if len(self._unread) >= MOST_UNREAD:
             self._unread.clear()
             self.end(StreamEndReason.STREAM_END_REASON_SLOW_READER)
             return
-        self._unread.append(update)
-        self._wake.set()
+        self._unread.append(shown)
+        self._wake_up()
+
+    def answer(self, answered: Answered) -> None:
+        """Add an answer; whoever asks has a bounded number under way."""
+        if self._end is None:
+            self._unread.append(answered)
+            self._wake_up()
 
     def end(self, reason: StreamEndReason.ValueType) -> None:
-        """Let the stream end after what it has not read yet."""
+        """Let the stream end after what it has not read yet; its caller needs no reason."""
         if self._end is None:
             self._end = reason
-            WATCHERS_CUT.labels(StreamEndReason.Name(reason)).inc()
-            self._wake.set()
+            if reason:
+                WATCHERS_CUT.labels(StreamEndReason.Name(reason)).inc()
+            self._wake_up()
+            self._cutting = asyncio.get_running_loop().call_later(CUT_AFTER_S, self._cut)
 
-    async def next(
-        self, until_ms: int, clock: Clock
-    ) -> engine_pb2.TableUpdate | StreamEndReason.ValueType:
-        """The next update, or why there is none; ``until_ms`` is the end of the caller's token."""
+    def close(self) -> None:
+        """The stream is over."""
+        if self._cutting is not None:
+            self._cutting.cancel()
+
+    async def next(self) -> Sent | StreamEndReason.ValueType:
+        """What comes next, or why nothing does."""
         while not self._unread:
             if self._end is not None:
                 return self._end
-            self._wake.clear()
-            left_s = max(0.0, (until_ms - clock.now_ms()) / 1000)
-            try:
-                async with asyncio.timeout(left_s):
-                    await self._wake.wait()
-            except TimeoutError:
-                self.end(StreamEndReason.STREAM_END_REASON_TOKEN_EXPIRED)
+            self._reader = asyncio.get_running_loop().create_future()
+            await self._reader
         return self._unread.popleft()
+
+    def _wake_up(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A row of the recent past, with who owned which seat before it."""
+    """A row of the recent past as it is stored, with who owned which seat before it."""
 
-    row: Row
+    seq: int
+    payload: bytes
     owners: tuple[str, ...]
 
 
@@ -87,15 +141,18 @@ class Watchers:
     def __len__(self) -> int:
         return len(self._watchers)
 
-    def add(self, player: str, *, with_view: bool) -> Watcher:
+    def add(
+        self, player: str, *, with_view: bool, cut: Callable[[], object] = lambda: None
+    ) -> Watcher:
         """A new watcher, who gets every row from now on; ``remove`` it at the end."""
-        watcher = Watcher(player, with_view)
+        watcher = Watcher(player, with_view, cut)
         self._watchers.add(watcher)
         WATCHERS.inc()
         return watcher
 
     def remove(self, watcher: Watcher) -> None:
         """The stream is over."""
+        watcher.close()
         if watcher in self._watchers:
             self._watchers.remove(watcher)
             WATCHERS.dec()
@@ -108,25 +165,25 @@ class Watchers:
     def keep(self, before: TableState | None, row: Row) -> None:
         """Remember a row for those who come back."""
         owners = tuple(seat.player for seat in before.seats) if before is not None else ()
-        self._kept.append(_Kept(row, owners))
+        if self._kept and self._kept[-1].owners == owners:
+            owners = self._kept[-1].owners  # one tuple for all rows between which nobody moved
+        self._kept.append(_Kept(row.seq, row.payload or encode_events(row.events), owners))
 
     def missed(
         self, player: str, after_seq: int, seq: int, now_ms: int, names: dict[str, str]
     ) -> list[engine_pb2.TableUpdate] | None:
         """The rows after the cursor as the player saw them; None where they are not kept."""
-        first = self._kept[0].row.seq if self._kept else seq + 1
+        first = self._kept[0].seq if self._kept else seq + 1
         if not first - 1 <= after_seq <= seq:
             return None
-        return [
-            update_message(
-                kept.row,
-                list(viewers_along(kept.row.events, player, _seat_in(kept.owners, player))),
-                now_ms,
-                names,
-            )
-            for kept in self._kept
-            if kept.row.seq > after_seq
-        ]
+        updates = []
+        for kept in self._kept:
+            if kept.seq > after_seq:
+                events = decode_events(kept.payload)
+                viewers = viewers_along(events, player, _seat_in(kept.owners, player))
+                row = Row(kept.seq, 0, events)
+                updates.append(update_message(row, list(viewers), now_ms, names))
+        return updates
 
     def publish(
         self,
@@ -138,23 +195,32 @@ class Watchers:
     ) -> None:
         """Give a committed row to everybody, made once for all who see the same."""
         self.keep(before, row)
-        made: dict[tuple[int, int, bool], engine_pb2.TableUpdate] = {}
-        for watcher in list(self._watchers):
-            was = before.seat_of(watcher.player) if before is not None else SPECTATOR
-            now = after.seat_of(watcher.player)
-            key = (was, now, watcher.with_view)
-            update = made.get(key)
-            if update is None:
-                viewers = list(viewers_along(row.events, watcher.player, was))
-                update = update_message(row, viewers, now_ms, names)
-                seen = view(after, now)
-                update.prompt.CopyFrom(prompt_message(seen))
-                if watcher.with_view:
-                    update.view.CopyFrom(named_view(seen, row.seq, now_ms, names))
-                made[key] = update
-            watcher.give(update)
+        if self._watchers:
+            self._give(before, after, row, RowUpdates(after, row, now_ms, names))
         if after.is_done:
             self.end_all(StreamEndReason.STREAM_END_REASON_TABLE_CLOSED)
+
+    def _give(
+        self, before: TableState | None, after: TableState, row: Row, updates: RowUpdates
+    ) -> None:
+        made: dict[tuple[int, int, bool], Shown] = {}
+        # Looked up, because a crowd may watch.
+        seats_before, seats_after = _seats(before), _seats(after)
+        for watcher in list(self._watchers):
+            was = seats_before.get(watcher.player, SPECTATOR)
+            now = seats_after.get(watcher.player, SPECTATOR)
+            key = (was, now, watcher.with_view)
+            shown = made.get(key)
+            if shown is None:
+                wire = updates.wire(watcher.player, was, now, with_view=watcher.with_view)
+                shown = made[key] = Shown(row.seq, wire)
+            watcher.give(shown)
+
+
+def _seats(state: TableState | None) -> dict[str, int]:
+    """Each player's seat."""
+    seats = state.seats if state is not None else ()
+    return {seat.player: index for index, seat in enumerate(seats) if seat.is_person}
 
 
 def _seat_in(owners: tuple[str, ...], player: str) -> int:

@@ -54,7 +54,12 @@ def prompt_message(seen: TableView) -> engine_pb2.Prompt:
 
 def event_message(event: e.Event, viewer: int) -> events_pb2.Event:
     """The event as the viewer (a seat, SPECTATOR or REVEALED) may see it."""
-    return _EVENTS.encode(public_event(event, viewer))
+    return public_message(public_event(event, viewer))
+
+
+def public_message(event: object) -> events_pb2.Event:
+    """What somebody may see of an event, as a message."""
+    return _EVENTS.encode(event)
 
 
 def update_message(
@@ -66,12 +71,17 @@ def update_message(
         seq=row.seq,
         server_time_ms=now_ms,
         events=[event_message(event, viewer) for event, viewer in pairs],
-        display_names={
-            event.player: names[event.player]
-            for event in row.events
-            if isinstance(event, e.SeatRequested) and event.player in names
-        },
+        display_names=names_shown(row, names),
     )
+
+
+def names_shown(row: Row, names: Mapping[str, str]) -> dict[str, str]:
+    """The display names of those who sit down in the row, by player."""
+    return {
+        event.player: names[event.player]
+        for event in row.events
+        if isinstance(event, e.SeatRequested) and event.player in names
+    }
 
 
 def viewers_along(events: Sequence[e.Event], player: str, seat: int) -> Iterator[int]:

@@ -11,10 +11,10 @@ from typing import Final
 
 import grpc
 
+from okey_runtime.background import repeat
 from okey_runtime.clock import Clock
 from okey_runtime.errors import RpcFailure
 from okey_runtime.logging import get_logger
-from services.lobby.background import repeat
 from services.lobby.engine_tables import EngineTables, Sitting
 from services.lobby.metrics import DROPPED, SEATED
 from services.lobby.table_list import TableList, TableListUnavailable

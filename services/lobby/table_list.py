@@ -17,8 +17,8 @@ from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.api.lobby.v1 import lobby_pb2
 from okey.errors import Unavailable
+from okey_runtime.background import repeat
 from okey_runtime.clock import Clock
-from services.lobby.background import repeat
 from services.lobby.engine_tables import EngineTables
 
 RENEWAL_MS: Final = 500

@@ -59,16 +59,22 @@ async def export(wallet: Reach) -> wallet_pb2.ExportAnchorsResponse:
 
 @contextmanager
 def progress_bar() -> Iterator[Tell]:
-    """A bar a step on stderr, where that is a terminal."""
+    """A bar a step of an audit."""
+    with progress_of() as tell:
+        yield lambda progress: tell(progress.step, progress.done, progress.total)
+
+
+@contextmanager
+def progress_of() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar a step on stderr, where that is a terminal; told of step, done and total."""
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
         tasks: dict[str, TaskID] = {}
 
-        def tell(progress: wallet_pb2.AuditProgress) -> None:
-            total = progress.total or None
-            if progress.step not in tasks:
-                tasks[progress.step] = bars.add_task(progress.step, total=total)
-            bars.update(tasks[progress.step], completed=progress.done, total=total)
+        def tell(step: str, done: int, total: int) -> None:
+            if step not in tasks:
+                tasks[step] = bars.add_task(step, total=total or None)
+            bars.update(tasks[step], completed=done, total=total or None)
 
         yield tell
 

@@ -16,14 +16,14 @@ from okey_runtime.dev_platform import DEFAULT_DATA_DIR, make_dev_key
 from services.okeyctl import arena as arenas
 from services.okeyctl import audit as audits
 from services.okeyctl import hands as hand_lines
+from services.okeyctl import rating_commands, round_commands, void_command, wallet_commands
 from services.okeyctl import simulate as simulation
 from services.okeyctl import tables as table_views
-from services.okeyctl import tables_verify as deals
-from services.okeyctl import wallet_commands
 from services.okeyctl.anchors import add_anchors, read_anchors
 from services.okeyctl.demo.platform import PlatformDidNotStart
 from services.okeyctl.demo.run import DidNotHappen, run_demo
 from services.okeyctl.ending import FINDINGS, Output, failures, refusals, refuse
+from services.okeyctl.live import in_place
 from services.okeyctl.options import DataDir, EngineAddress, TokenFile, WalletAddress
 from services.okeyctl.reach import dev_token, reach
 from services.okeyctl.table_text import summary_line, table_lines
@@ -40,7 +40,12 @@ tables = typer.Typer(
 )
 app.add_typer(tables, name="tables")
 app.add_typer(wallet_commands.app, name="wallet")
+app.add_typer(rating_commands.app, name="rating")
 app.command()(wallet_commands.statement)
+app.command()(round_commands.verify)
+app.command()(round_commands.replay)
+# What it was called first.
+tables.command("verify", hidden=True)(round_commands.verify)
 
 
 class VariantName(StrEnum):
@@ -215,36 +220,31 @@ def watch_table(
     engine: EngineAddress = None,
     token_file: TokenFile = None,
 ) -> None:
-    """One table after each change, until it closes."""
+    """One table live, as a spectator sees it, until it closes."""
 
     async def show() -> None:
-        async for view in table_views.watch_table(way, table_id):
-            print("\n".join(table_lines(view)), flush=True)
+        with in_place(Output()) as tell:
+            async for view in table_views.watch_table(way, table_id):
+                tell(table_lines(view))
 
     with refusals():
         way = reach("engine", data_dir, engine, token_file)
         asyncio.run(show())
 
 
-@tables.command("verify")
-def verify_round(
+@tables.command("void")
+def void_table(
     table_id: str,
-    match_no: Annotated[int, typer.Argument(min=1, help="From 1, at this table.")],
-    round_no: Annotated[int, typer.Argument(min=1, help="From 1, within the match.")],
+    reason: Annotated[str, typer.Option(help="Why, for the record.")],
     data_dir: DataDir = DEFAULT_DATA_DIR,
     engine: EngineAddress = None,
     token_file: TokenFile = None,
 ) -> None:
-    """Rebuild the deal of a finished round; the exit status is 1 if it is not the one played."""
+    """End a table: its running match is voided and every stake goes back (M10)."""
     with refusals():
         way = reach("engine", data_dir, engine, token_file)
-        try:
-            played = asyncio.run(deals.fetch_round(way, table_id, match_no, round_no))
-            for proof in deals.proofs(played):
-                print(proof)
-        except deals.Mismatch as mismatch:
-            print(f"MISMATCH    {mismatch}")
-            sys.exit(FINDINGS)
+        response = asyncio.run(void_command.void_table(way, table_id, reason))
+    print("\n".join(void_command.void_lines(table_id, response)))
 
 
 if __name__ == "__main__":

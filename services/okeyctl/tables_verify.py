@@ -1,4 +1,4 @@
-"""``okeyctl tables verify``: rebuilds a finished round's deal and says what that proves (T9)."""
+"""``okeyctl verify``: rebuilds a finished round's deal and says what that proves (T9)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def proofs(played: PlayedRound) -> Iterator[str]:
     Raises:
         Mismatch: the first thing that is not as the seed gives it.
     """
-    dealt, ended = deal_of(played.shown), _end_of(played.shown)
+    dealt, ended = deal_of(played.shown), end_of(played.shown)
     deck = _rebuild(played, dealt, ended.revealed)
     yield f"commitment  {played.shown.commitment.hex()} is the SHA-256 of the published seed"
     nonces = sum(bool(nonce) for nonce in dealt.nonces)
@@ -77,7 +77,8 @@ def deal_of(shown: engine_pb2.ListEventsResponse) -> events_pb2.RoundDealt:
     return events[0].round_dealt
 
 
-def _end_of(shown: engine_pb2.ListEventsResponse) -> events_pb2.RoundEnded:
+def end_of(shown: engine_pb2.ListEventsResponse) -> events_pb2.RoundEnded:
+    """The round's end. Raises ``Mismatch`` where the round does not end with one."""
     events = _events_of(shown)
     if not events or not events[-1].HasField("round_ended"):
         raise Mismatch("ROUND_INCOMPLETE", "the round does not end with its seed")

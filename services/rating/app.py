@@ -3,13 +3,19 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from redis.asyncio import Redis
+
 from okey.api.rating.v1 import rating_pb2_grpc
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey_runtime.access import AccessTable
 from okey_runtime.config import ServiceSettings
 from okey_runtime.database import Database
 from okey_runtime.migrations import migrate
+from okey_runtime.redis import open_redis
 from okey_runtime.server import ServiceServer
+from services.rating.board_cache import BoardCache
+from services.rating.leaderboard import Leaderboard
+from services.rating.rulebook import RuleBook
 from services.rating.servicer import ACCESS, SERVICE, RatingServicer
 from services.rating.store import RatingStore
 
@@ -21,11 +27,14 @@ class DatabaseUrlMissing(Exception):
 
 
 class RatingApp:
-    """The rating service: one database, no background work; nothing to hand over at its end."""
+    """The rating service: one database, and boards copied to Redis if there is one; any number of
+    replicas.
+    """
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._settings = settings
         self._database: Database | None = None
+        self._redis: Redis | None = None
 
     @property
     def settings(self) -> ServiceSettings:
@@ -39,11 +48,11 @@ class RatingApp:
 
     @property
     def access(self) -> AccessTable:
-        """Writes for the engine, reads for whoever shows ratings."""
+        """Writes for the engine, reads for whoever shows ratings, the rest for operators."""
         return ACCESS
 
     async def start(self, host: ServiceServer) -> None:
-        """Bring the schema up to date and serve it.
+        """Bring the schema up to date and serve it; a Redis that is away changes no answer.
 
         Raises ``DatabaseUrlMissing`` or ``DatabaseAway``.
         """
@@ -52,14 +61,22 @@ class RatingApp:
             raise DatabaseUrlMissing("no database for ratings: set OKEY_DATABASE_URL")
         await migrate(url, MIGRATIONS)
         self._database = Database(url)
-        store = RatingStore(self._database, DEFAULT_RULE_SET)
-        servicer = RatingServicer(store, DEFAULT_RULE_SET)
+        rules = RuleBook(DEFAULT_RULE_SET)
+        store = RatingStore(self._database, rules)
+        if self._settings.redis_url is not None:
+            self._redis = open_redis(self._settings.redis_url)
+        cache = BoardCache(self._redis) if self._redis is not None else None
+        board = Leaderboard(store, self._database, cache, host.clock)
+        servicer = RatingServicer(store, board, rules, host.clock)
         rating_pb2_grpc.add_RatingServiceServicer_to_server(servicer, host.grpc)
+        host.spawn(board.run(), "boards")
 
     async def drain(self) -> None:
         """Nothing to hand over: every call is one transaction."""
 
     async def close(self) -> None:
-        """Close the database once what is under way has ended."""
+        """Close the connections once what is under way has ended."""
         if self._database is not None:
             await self._database.close()
+        if self._redis is not None:
+            await self._redis.aclose()

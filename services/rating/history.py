@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Row, Select, func, select
 
-from okey.rating import ChangeKind, Ladder, Sink, Standing
-from services.rating.record import RatingChanged, Recorded, SinkAmount
+from okey.rating import ChangeKind, Ladder, Sink
+from services.rating.record import RatingChanged, Recorded, SinkAmount, content_hash
 from services.rating.schema import history, records, sink_postings
 
 
@@ -24,16 +24,24 @@ class StoredRecord:
 
     record_id: int
     content_hash: str
+    rules_version: str
+
+    def is_of(self, content: str, rules_version: str) -> bool:
+        """Whether it says the same; who names no rule set means the one that was taken."""
+        same_rules = rules_version in ("", self.rules_version)
+        return same_rules and self.content_hash == content_hash(content)
 
 
 def find_record(connection: Connection, match_id: str, player_id: str) -> StoredRecord | None:
     """The record of the player's forfeit of the match, or with ``player_id`` "" of the match."""
     row = connection.execute(
-        select(records.c.record_id, records.c.content_hash).where(
+        select(records.c.record_id, records.c.content_hash, records.c.rules_version).where(
             records.c.match_id == match_id, records.c.player_id == player_id
         )
     ).one_or_none()
-    return None if row is None else StoredRecord(row.record_id, row.content_hash)
+    if row is None:
+        return None
+    return StoredRecord(row.record_id, row.content_hash, row.rules_version)
 
 
 def read_recorded(connection: Connection, record_id: int) -> Recorded:
@@ -41,15 +49,15 @@ def read_recorded(connection: Connection, record_id: int) -> Recorded:
     changes = connection.execute(
         select(history)
         .where(history.c.record_id == record_id)
-        .order_by(history.c.ladder, history.c.player_id)
+        .order_by(history.c.ladder, history.c.player_id, history.c.change_no)
     )
     sinks = connection.execute(
         select(sink_postings)
         .where(sink_postings.c.record_id == record_id)
-        .order_by(sink_postings.c.ladder)
+        .order_by(sink_postings.c.ladder, sink_postings.c.sink)
     )
     return Recorded(
-        tuple(_changed(row) for row in changes),
+        tuple(changed(row) for row in changes),
         tuple(SinkAmount(Ladder(row.ladder), Sink(row.sink), row.amount_milli) for row in sinks),
     )
 
@@ -62,23 +70,6 @@ def read_forfeiters(connection: Connection, match_id: str) -> set[str]:
     return set(rows.scalars())
 
 
-def read_standing_before_forfeit(
-    connection: Connection, match_id: str, ladder: Ladder, player_id: str
-) -> Standing:
-    """What the player had on the ladder just before it gave the match up (R5).
-
-    Its forfeit is the only change that a quitter has of a match; the schema allows no second one.
-    """
-    row = connection.execute(
-        select(history.c.rating_before_milli, history.c.rated_matches).where(
-            history.c.match_id == match_id,
-            history.c.ladder == ladder,
-            history.c.player_id == player_id,
-        )
-    ).one()
-    return Standing(row.rating_before_milli, row.rated_matches - 1)
-
-
 def read_history(
     connection: Connection, ladder: Ladder, player_id: str, before: int | None, size: int
 ) -> HistoryPage:
@@ -86,14 +77,14 @@ def read_history(
     query: Select[*tuple[object, ...]] = (
         select(history)
         .where(history.c.ladder == ladder, history.c.player_id == player_id)
-        .order_by(history.c.rated_matches.desc())
+        .order_by(history.c.change_no.desc())
         .limit(size + 1)
     )
     if before is not None:
-        query = query.where(history.c.rated_matches < before)
+        query = query.where(history.c.change_no < before)
     rows = connection.execute(query).all()
-    changes = tuple(_changed(row) for row in rows[:size])
-    return HistoryPage(changes, changes[-1].rated_matches if len(rows) > size else None)
+    changes = tuple(changed(row) for row in rows[:size])
+    return HistoryPage(changes, changes[-1].change_no if len(rows) > size else None)
 
 
 def read_sink_totals(connection: Connection) -> Sequence[SinkAmount]:
@@ -111,12 +102,15 @@ def read_sink_totals(connection: Connection) -> Sequence[SinkAmount]:
     return [SinkAmount(Ladder(row.ladder), Sink(row.sink), int(row.amount_milli)) for row in rows]
 
 
-def _changed(row: Row[*tuple[object, ...]]) -> RatingChanged:
+def changed(row: Row[*tuple[object, ...]]) -> RatingChanged:
+    """A row of ``history``."""
     return RatingChanged(
         player_id=row.player_id,
         ladder=Ladder(row.ladder),
+        season=row.season,
+        change_no=row.change_no,
         kind=ChangeKind(row.kind),
-        match_id=row.match_id,
+        match_id=row.match_id or "",
         rating_before_milli=row.rating_before_milli,
         delta_milli=row.delta_milli,
         rated_matches=row.rated_matches,

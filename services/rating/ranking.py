@@ -1,210 +1,133 @@
-"""Reading ratings and places: one player's, many players', the board in pages."""
+"""Ranks and pages of a board from the database: what they cost does not depend on the depth.
 
-import base64
-import binascii
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import IntEnum
+A page is read from its place on, along the index; its ranks come from the counts.
+"""
+
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
+from sqlalchemy import Connection, Select, select
 
-from okey.errors import InvalidInput, NotFound
-from okey.rating import Ladder, Standing, starting_standing
-from okey.rules.rule_set import RuleSet
+from okey.rating import Standing
+from services.rating.counting import Board, count_above, count_equal, count_players
+from services.rating.place import BoardPage, NotRanked, Place, Rank, RankedPlayer
 from services.rating.schema import ratings
+from services.rating.section import Section
+
+_Found = list[tuple[str, Standing]]
+
+_Query = Select[str, int, int]
 
 
-class NotRanked(NotFound):
-    """The player has no rated match on the ladder, so no place either."""
-
-    reason = "NOT_RANKED"
-
-
-class PageTokenMalformed(InvalidInput):
-    """A page token that this service never gave out."""
-
-    reason = "PAGE_TOKEN_MALFORMED"
-
-
-class Section(IntEnum):
-    """Which part of a board a player stands in; UNRANKED has no rated match and stands nowhere."""
-
-    UNRANKED = 0
-    ESTABLISHED = 1
-    PROVISIONAL = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a page goes on: after this rating and player, in the board's order."""
-
-    rating_milli: int
-    player_id: str
-
-    def token(self) -> str:
-        """The place as opaque text for a page token."""
-        text = json.dumps([self.rating_milli, self.player_id])
-        return base64.urlsafe_b64encode(text.encode()).decode()
-
-    @classmethod
-    def of_token(cls, token: str) -> "Place":
-        """The place that ``token`` stands for, or ``PageTokenMalformed``."""
-        try:
-            rating_milli, player_id = json.loads(base64.urlsafe_b64decode(token.encode()))
-        except (ValueError, TypeError, binascii.Error) as error:
-            raise PageTokenMalformed(f"page_token {token!r}: send next_page_token") from error
-        if not (isinstance(rating_milli, int) and isinstance(player_id, str)):
-            raise PageTokenMalformed(f"page_token {token!r}: send next_page_token as it came")
-        return cls(rating_milli, player_id)
-
-
-@dataclass(frozen=True, slots=True)
-class RankedPlayer:
-    """A player on a board; equal ratings share a rank."""
-
-    rank: int
-    player_id: str
-    standing: Standing
-
-
-@dataclass(frozen=True, slots=True)
-class BoardPage:
-    """A stretch of one section, highest first; ``next_place`` is None on the last page."""
-
-    section: Section
-    entries: tuple[RankedPlayer, ...]
-    next_place: Place | None
-
-
-@dataclass(frozen=True, slots=True)
-class Rank:
-    """A player's place in its section, and how many stand in it."""
-
-    entry: RankedPlayer
-    section: Section
-    players: int
-
-
-def section_of(standing: Standing, rules: RuleSet) -> Section:
-    """Where a player with this standing is listed."""
-    if standing.rated_matches == 0:
-        return Section.UNRANKED
-    return Section.PROVISIONAL if standing.is_provisional(rules) else Section.ESTABLISHED
-
-
-def read_standings(
-    connection: Connection, ladder: Ladder, player_ids: Sequence[str], rules: RuleSet
-) -> list[Standing]:
-    """The players' standings in the given order; who never played has the starting one."""
-    rows = connection.execute(
-        select(ratings.c.player_id, ratings.c.rating_milli, ratings.c.rated_matches).where(
-            ratings.c.ladder == ladder, ratings.c.player_id.in_(player_ids)
-        )
-    )
-    known = {row.player_id: Standing(row.rating_milli, row.rated_matches) for row in rows}
-    return [known.get(player_id, starting_standing(rules)) for player_id in player_ids]
-
-
-def read_rank(connection: Connection, ladder: Ladder, player_id: str) -> Rank:
+def read_rank(connection: Connection, board: Board, player_id: str) -> Rank:
     """The player's place, or ``NotRanked``."""
-    section, place, standing = _find(connection, ladder, player_id)
-    in_section = and_(ratings.c.ladder == ladder, ratings.c.section == section)
-    rank = 1 + _count(connection, and_(in_section, ratings.c.rating_milli > place.rating_milli))
-    entry = RankedPlayer(rank, player_id, standing)
-    return Rank(entry, section, _count(connection, in_section))
+    section, standing = _find(connection, board, player_id)
+    above = count_above(connection, board, section, standing.rating_milli)
+    entry = RankedPlayer(1 + above, player_id, standing)
+    return Rank(board.season, entry, section, count_players(connection, board, section))
 
 
 def read_page(
-    connection: Connection, ladder: Ladder, section: Section, start: Place | None, size: int
+    connection: Connection, board: Board, section: Section, start: Place | None, size: int
 ) -> BoardPage:
     """The ``size`` players after ``start``, from the top if it is None."""
-    query = _listed(ladder, section).order_by(*_DOWNWARDS)
-    if start is not None:
-        query = query.where(_is_below(start))
-    return _page(connection, ladder, section, _read(connection, query.limit(size + 1)), size)
+    if start is None:
+        found = _read(connection, _listed(board, section).order_by(*_DOWNWARDS).limit(size + 1))
+    else:
+        found = _below(connection, board, section, start, size + 1)
+    return _page(connection, board, section, found, size)
 
 
-def read_page_around(
-    connection: Connection, ladder: Ladder, player_id: str, size: int
-) -> BoardPage:
+def read_page_around(connection: Connection, board: Board, player_id: str, size: int) -> BoardPage:
     """The ``size`` players with ``player_id`` in the middle where the board is long enough."""
-    section, place, standing = _find(connection, ladder, player_id)
-    listed = _listed(ladder, section)
-    above = listed.where(_is_above(place)).order_by(*_UPWARDS).limit((size - 1) // 2)
-    found = _read(connection, above)[::-1]
+    section, standing = _find(connection, board, player_id)
+    place = Place(standing.rating_milli, player_id)
+    found = _above(connection, board, section, place, (size - 1) // 2)
     found.append((player_id, standing))
-    below = listed.where(_is_below(place)).order_by(*_DOWNWARDS).limit(size + 1 - len(found))
-    found.extend(_read(connection, below))
-    return _page(connection, ladder, section, found, size)
+    found.extend(_below(connection, board, section, place, size + 1 - len(found)))
+    return _page(connection, board, section, found, size)
 
 
 _DOWNWARDS: Final = (ratings.c.rating_milli.desc(), ratings.c.player_id)
 _UPWARDS: Final = (ratings.c.rating_milli, ratings.c.player_id.desc())
 
-_Listed = list[tuple[str, Standing]]
 
-
-def _find(
-    connection: Connection, ladder: Ladder, player_id: str
-) -> tuple[Section, Place, Standing]:
+def _find(connection: Connection, board: Board, player_id: str) -> tuple[Section, Standing]:
     row = connection.execute(
-        select(ratings).where(ratings.c.ladder == ladder, ratings.c.player_id == player_id)
+        select(ratings).where(
+            ratings.c.ladder == board.ladder,
+            ratings.c.player_id == player_id,
+            ratings.c.season == board.season,
+            ratings.c.section != Section.UNRANKED,
+        )
     ).one_or_none()
-    if row is None or row.section == Section.UNRANKED:
-        raise NotRanked(f"player {player_id!r} has no rated match on ladder {ladder.name}")
-    standing = Standing(row.rating_milli, row.rated_matches)
-    return Section(row.section), Place(row.rating_milli, player_id), standing
+    if row is None:
+        raise NotRanked.on(player_id, board.ladder, board.season)
+    return Section(row.section), Standing(row.rating_milli, row.rated_matches)
+
+
+def _below(
+    connection: Connection, board: Board, section: Section, place: Place, size: int
+) -> _Found:
+    """The ``size`` players after a place, downwards: its equals first, then the rest.
+
+    Two questions, because a database looks at everybody above for an answer to both in one.
+    """
+    equal = _equals(board, section, place).where(ratings.c.player_id > place.player_id)
+    found = _read(connection, equal.order_by(ratings.c.player_id).limit(size))
+    if len(found) < size:
+        lower = _listed(board, section).where(ratings.c.rating_milli < place.rating_milli)
+        rest = lower.order_by(*_DOWNWARDS).limit(size - len(found))
+        found.extend(_read(connection, rest))
+    return found
+
+
+def _above(
+    connection: Connection, board: Board, section: Section, place: Place, size: int
+) -> _Found:
+    """The ``size`` players before a place, downwards."""
+    equal = _equals(board, section, place).where(ratings.c.player_id < place.player_id)
+    found = _read(connection, equal.order_by(ratings.c.player_id.desc()).limit(size))
+    if len(found) < size:
+        higher = _listed(board, section).where(ratings.c.rating_milli > place.rating_milli)
+        rest = higher.order_by(*_UPWARDS).limit(size - len(found))
+        found.extend(_read(connection, rest))
+    return found[::-1]
 
 
 def _page(
-    connection: Connection, ladder: Ladder, section: Section, found: _Listed, size: int
+    connection: Connection, board: Board, section: Section, found: _Found, size: int
 ) -> BoardPage:
-    """Number the first ``size`` players; one more found tells that there is a next page."""
+    """Rank the first ``size`` players; one more found tells that there is a next page."""
     if not found:
-        return BoardPage(section, (), None)
-    first = Place(found[0][1].rating_milli, found[0][0])
-    listed = and_(ratings.c.ladder == ladder, ratings.c.section == section)
-    rank = 1 + _count(connection, and_(listed, ratings.c.rating_milli > first.rating_milli))
-    position = 1 + _count(connection, and_(listed, _is_above(first)))
+        return BoardPage(board.season, section, (), None)
+    top = found[0][1].rating_milli
+    rank = 1 + count_above(connection, board, section, top)
+    after_equals = rank + count_equal(connection, board, section, top)
+    equals = sum(standing.rating_milli == top for _, standing in found[:size])
     entries: list[RankedPlayer] = []
-    for player_id, standing in found[:size]:
+    for position, (player_id, standing) in enumerate(found[:size]):
         if entries and entries[-1].standing.rating_milli != standing.rating_milli:
-            rank = position + len(entries)
+            rank = after_equals + position - equals
         entries.append(RankedPlayer(rank, player_id, standing))
     last = Place(entries[-1].standing.rating_milli, entries[-1].player_id)
-    return BoardPage(section, tuple(entries), last if len(found) > size else None)
+    following = last if len(found) > size else None
+    return BoardPage(board.season, section, tuple(entries), following)
 
 
-def _listed(ladder: Ladder, section: Section) -> Select[str, int, int]:
+def _listed(board: Board, section: Section) -> _Query:
     return select(ratings.c.player_id, ratings.c.rating_milli, ratings.c.rated_matches).where(
-        ratings.c.ladder == ladder, ratings.c.section == section
+        ratings.c.season == board.season,
+        ratings.c.ladder == board.ladder,
+        ratings.c.section == section,
     )
 
 
-def _read(connection: Connection, query: Select[str, int, int]) -> _Listed:
+def _equals(board: Board, section: Section, place: Place) -> _Query:
+    return _listed(board, section).where(ratings.c.rating_milli == place.rating_milli)
+
+
+def _read(connection: Connection, query: _Query) -> _Found:
     return [
         (row.player_id, Standing(row.rating_milli, row.rated_matches))
         for row in connection.execute(query)
     ]
-
-
-def _is_above(place: Place) -> ColumnElement[bool]:
-    level = and_(
-        ratings.c.rating_milli == place.rating_milli, ratings.c.player_id < place.player_id
-    )
-    return or_(ratings.c.rating_milli > place.rating_milli, level)
-
-
-def _is_below(place: Place) -> ColumnElement[bool]:
-    level = and_(
-        ratings.c.rating_milli == place.rating_milli, ratings.c.player_id > place.player_id
-    )
-    return or_(ratings.c.rating_milli < place.rating_milli, level)
-
-
-def _count(connection: Connection, condition: ColumnElement[bool]) -> int:
-    return connection.execute(
-        select(func.count()).select_from(ratings).where(condition)
-    ).scalar_one()

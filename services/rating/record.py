@@ -3,17 +3,21 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from typing import Any
 
-from okey.errors import AlreadyExists, Refused
+from okey.errors import AlreadyExists, Refused, Unavailable
 from okey.rating import (
     CanakWon,
     ChangeKind,
     ContradictoryMatch,
     Departure,
+    Drawn,
+    HouseWon,
     KlasikWon,
     Ladder,
     Outcome,
     Sink,
+    Voided,
 )
 from okey.rules.variant import Mode, Variant
 
@@ -34,6 +38,12 @@ class ForfeitContradicted(Refused):
     """A match and a forfeit of it disagree on who gave up."""
 
     reason = "FORFEIT_CONTRADICTED"
+
+
+class RatingRulesUnknown(Unavailable):
+    """The match was played by a rule set that this version does not know; a later one will."""
+
+    reason = "RATING_RULES_UNKNOWN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,7 @@ class MatchRecord:
     seats: tuple[RecordedSeat | None, ...]
     outcome: Outcome
     ended_ms: int
+    rules_version: str = ""
 
     def __post_init__(self) -> None:
         people = self.people()
@@ -81,7 +92,7 @@ class MatchRecord:
         }
 
     def content(self) -> str:
-        """All of it as canonical JSON, the same for the same match."""
+        """What makes it this match, as canonical JSON; the rule set is noted beside it."""
         outcome: dict[str, object] = {"kind": type(self.outcome).__name__}
         if isinstance(self.outcome, CanakWon | KlasikWon):
             outcome["winner_seat"] = self.outcome.winner_seat
@@ -100,6 +111,23 @@ class MatchRecord:
             }
         )
 
+    @classmethod
+    def of_content(cls, content: str, ended_ms: int, rules_version: str) -> "MatchRecord":
+        """The match that ``content()`` was made of. Raises ``ValueError``, ``KeyError``."""
+        found: dict[str, Any] = json.loads(content)
+        return cls(
+            table_id=found["table_id"],
+            match_id=found["match_id"],
+            variant=Variant[found["variant"]],
+            mode=Mode[found["mode"]],
+            seats=tuple(
+                seat and RecordedSeat(seat[0], Departure[seat[1]]) for seat in found["seats"]
+            ),
+            outcome=_outcome_of(found["outcome"]),
+            ended_ms=ended_ms,
+            rules_version=rules_version,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForfeitRecord:
@@ -110,6 +138,7 @@ class ForfeitRecord:
     seat: int
     player_id: str
     forfeited_ms: int
+    rules_version: str = ""
 
     def content(self) -> str:
         """What makes it this forfeit, as canonical JSON.
@@ -126,13 +155,32 @@ class ForfeitRecord:
             }
         )
 
+    @classmethod
+    def of_content(cls, content: str, forfeited_ms: int, rules_version: str) -> "ForfeitRecord":
+        """The forfeit that ``content()`` was made of. Raises ``ValueError``, ``KeyError``."""
+        found: dict[str, Any] = json.loads(content)
+        return cls(
+            match_id=found["match_id"],
+            variant=Variant[found["variant"]],
+            seat=found["seat"],
+            player_id=found["player_id"],
+            forfeited_ms=forfeited_ms,
+            rules_version=rules_version,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingChanged:
-    """One change of one player's rating on one ladder; ``rated_matches`` counts it."""
+    """One change of one player's rating on one ladder.
+
+    ``rated_matches`` counts it, ``change_no`` numbers the player's changes without a gap;
+    ``match_id`` is empty for a soft reset.
+    """
 
     player_id: str
     ladder: Ladder
+    season: int
+    change_no: int
     kind: ChangeKind
     match_id: str
     rating_before_milli: int
@@ -170,3 +218,19 @@ def content_hash(content: str) -> str:
 
 def _canonical(content: dict[str, object]) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _outcome_of(found: dict[str, Any]) -> Outcome:
+    match found["kind"]:
+        case "CanakWon":
+            return CanakWon(found["winner_seat"])
+        case "KlasikWon":
+            return KlasikWon(found["winner_seat"], tuple(found["remaining_points"]))
+        case "HouseWon":
+            return HouseWon()
+        case "Drawn":
+            return Drawn()
+        case "Voided":
+            return Voided()
+        case unknown:
+            raise ValueError(f"outcome {unknown!r} is none that was ever written")

@@ -1,8 +1,10 @@
 """The tables of the rating database; the migrations make them, this module names them for queries.
 
-Nothing is ever changed or deleted but ``ratings``, the sum of ``history``. A record's id is
-drawn after its players are locked, so the ids of two records that share a player stand in the order
-of their effects.
+``records`` and ``seasons`` are the events, ``history`` and ``sink_postings`` what they changed:
+nothing of these is changed or deleted, but that a season ends. The rest is derived from them.
+
+A record's id is drawn after its players are locked, so the ids of two records that share a player
+stand in the order of their effects.
 """
 
 from typing import Final
@@ -25,9 +27,25 @@ from sqlalchemy import (
 metadata: Final = MetaData()
 
 # SQLite numbers rows only in a column of exactly INTEGER; PostgreSQL shall sort ids by bytes, as
-# SQLite does.
+# SQLite and Redis do.
 _RecordId: Final = BigInteger().with_variant(Integer, "sqlite")
 _PlayerId: Final = String(64).with_variant(String(64, collation="C"), "postgresql")
+
+
+def _season(*, primary_key: bool = False) -> Column[int]:
+    return Column(
+        "season",
+        Integer,
+        ForeignKey("seasons.season"),
+        primary_key=primary_key,
+        autoincrement=False,
+        nullable=False,
+    )
+
+
+def _ladder() -> Column[int]:
+    return Column("ladder", SmallInteger, primary_key=True, autoincrement=False)
+
 
 records: Final = Table(
     "records",
@@ -43,11 +61,27 @@ records: Final = Table(
     UniqueConstraint("match_id", "player_id", name="one_record_per_match_and_player"),
 )
 
+seasons: Final = Table(
+    "seasons",
+    metadata,
+    Column("season", Integer, primary_key=True, autoincrement=False),
+    Column("name", String(64), nullable=False),
+    Column("keep_percent", SmallInteger, nullable=False),
+    Column("towards_milli", BigInteger, nullable=False),
+    Column("started_ms", BigInteger, nullable=False),
+    # The one that runs has none.
+    Column("ended_ms", BigInteger),
+    Column("started_by", String(64), nullable=False),
+    CheckConstraint("keep_percent BETWEEN 0 AND 100", name="seasons_keep_a_part"),
+)
+
+# One row a player, ladder and season; the rows of earlier seasons are the archive.
 ratings: Final = Table(
     "ratings",
     metadata,
-    Column("ladder", SmallInteger, primary_key=True, autoincrement=False),
+    _ladder(),
     Column("player_id", _PlayerId, primary_key=True),
+    _season(primary_key=True),
     Column("rating_milli", BigInteger, nullable=False),
     Column("rated_matches", BigInteger, nullable=False),
     Column("section", SmallInteger, nullable=False),
@@ -56,6 +90,7 @@ ratings: Final = Table(
 
 board_index: Final = Index(
     "ratings_by_rank",
+    ratings.c.season,
     ratings.c.ladder,
     ratings.c.section,
     ratings.c.rating_milli.desc(),
@@ -65,18 +100,22 @@ board_index: Final = Index(
 history: Final = Table(
     "history",
     metadata,
-    Column("ladder", SmallInteger, primary_key=True, autoincrement=False),
+    _ladder(),
     Column("player_id", _PlayerId, primary_key=True),
-    Column("rated_matches", BigInteger, primary_key=True, autoincrement=False),
+    Column("change_no", BigInteger, primary_key=True, autoincrement=False),
+    _season(),
     Column("record_id", _RecordId, ForeignKey("records.record_id"), nullable=False),
     Column("kind", SmallInteger, nullable=False),
-    Column("match_id", String(64), nullable=False),
+    Column("match_id", String(64)),
     Column("rating_before_milli", BigInteger, nullable=False),
     Column("delta_milli", BigInteger, nullable=False),
+    Column("rated_matches", BigInteger, nullable=False),
     Column("occurred_ms", BigInteger, nullable=False),
-    UniqueConstraint("match_id", "ladder", "player_id", name="one_change_per_match"),
-    CheckConstraint("rated_matches > 0", name="history_counts_from_one"),
-    CheckConstraint("kind <> 2 OR delta_milli < 0", name="forfeits_cost"),
+    UniqueConstraint("match_id", "ladder", "player_id", name="one_change_a_match"),
+    CheckConstraint("change_no > 0", name="changes_count_from_one"),
+    CheckConstraint("rated_matches > 0", name="changes_follow_rated_matches"),
+    CheckConstraint("kind <> 2 OR delta_milli < 0", name="giving_up_costs"),
+    CheckConstraint("(kind = 4) = (match_id IS NULL)", name="only_resets_have_no_match"),
 )
 
 history_by_record: Final = Index("history_by_record", history.c.record_id)
@@ -85,7 +124,40 @@ sink_postings: Final = Table(
     "sink_postings",
     metadata,
     Column("record_id", _RecordId, ForeignKey("records.record_id"), primary_key=True),
-    Column("ladder", SmallInteger, primary_key=True, autoincrement=False),
+    _ladder(),
     Column("sink", String(32), primary_key=True),
     Column("amount_milli", BigInteger, nullable=False),
+)
+
+# What a copy of a board is compared with: the version grows by one with each transaction that
+# changes the board, the epoch is another one wherever the versions start anew.
+boards: Final = Table(
+    "boards",
+    metadata,
+    _season(primary_key=True),
+    _ladder(),
+    Column("epoch", String(32), nullable=False),
+    Column("version", BigInteger, nullable=False),
+)
+
+# Who changed with which version; the old ones are deleted.
+board_changes: Final = Table(
+    "board_changes",
+    metadata,
+    _season(primary_key=True),
+    _ladder(),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("player_id", _PlayerId, primary_key=True),
+)
+
+# How many players of a section stand in a bucket of ratings; see ``services.rating.counting``.
+board_counts: Final = Table(
+    "board_counts",
+    metadata,
+    _season(primary_key=True),
+    _ladder(),
+    Column("section", SmallInteger, primary_key=True, autoincrement=False),
+    Column("level", SmallInteger, primary_key=True, autoincrement=False),
+    Column("bucket", BigInteger, primary_key=True, autoincrement=False),
+    Column("players", BigInteger, nullable=False),
 )

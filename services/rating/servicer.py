@@ -1,16 +1,21 @@
 """RatingService: requests to words, words to answers; the rules stand in ``okey.rating``."""
 
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import grpc
 
 from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
-from okey.rating import Ladder
-from okey.rules.rule_set import RuleSet
+from okey.rating import DEFAULT_KEEP_PERCENT, Ladder
 from okey_runtime.access import AccessTable
-from okey_runtime.identity import Role
+from okey_runtime.clock import Clock
+from okey_runtime.identity import Role, current_identity
 from services.rating import wire
-from services.rating.ranking import Place, Section
+from services.rating.leaderboard import Leaderboard
+from services.rating.place import Place
+from services.rating.rulebook import RuleBook
+from services.rating.seasons import Season
+from services.rating.section import Section
 from services.rating.store import RatingStore
 
 SERVICE: Final = "okey.api.rating.v1.RatingService"
@@ -28,6 +33,9 @@ ACCESS: Final = AccessTable.of(
         "ListLeaderboard": _READERS,
         "GetRank": _READERS,
         "ListSinks": {Role.OPERATOR},
+        "StartSeason": {Role.OPERATOR},
+        "ListSeasons": _READERS,
+        "RebuildRatings": {Role.OPERATOR},
     },
 )
 
@@ -37,11 +45,15 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
-    """Serves one store; requests were checked for shape and role before they come here."""
+    """Serves one store and its boards; shape and role of a request were checked before."""
 
-    def __init__(self, store: RatingStore, rules: RuleSet) -> None:
+    def __init__(
+        self, store: RatingStore, board: Leaderboard, rules: RuleBook, clock: Clock
+    ) -> None:
         self._store = store
-        self._rules = rules
+        self._board = board
+        self._rules = rules.current
+        self._clock = clock
 
     async def RecordMatch(
         self, request: rating_pb2.RecordMatchRequest, context: Context
@@ -105,11 +117,13 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
         ladder = Ladder(request.ladder)
         size = request.page_size or _DEFAULT_PAGE_SIZE
         if request.HasField("around_player_id"):
-            page = await self._store.page_around(ladder, request.around_player_id, size)
+            page = await self._board.page_around(
+                ladder, request.around_player_id, size, request.season
+            )
         else:
             section = Section(request.section or Section.ESTABLISHED)
             start = Place.of_token(request.page_token) if request.page_token else None
-            page = await self._store.page(ladder, section, start, size)
+            page = await self._board.page(ladder, section, start, size, request.season)
         return wire.board_to(page, ladder, self._rules)
 
     async def GetRank(
@@ -117,7 +131,7 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
     ) -> rating_pb2.GetRankResponse:
         """A player's place."""
         ladder = Ladder(request.ladder)
-        rank = await self._store.rank(ladder, request.player_id)
+        rank = await self._board.rank(ladder, request.player_id, request.season)
         return wire.rank_to(rank, ladder, self._rules)
 
     async def ListSinks(
@@ -126,3 +140,34 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
         """What did not sum to zero."""
         totals = await self._store.sink_totals()
         return rating_pb2.ListSinksResponse(totals=map(wire.sink_to, totals))
+
+    async def StartSeason(
+        self, request: rating_pb2.StartSeasonRequest, context: Context
+    ) -> rating_pb2.StartSeasonResponse:
+        """The running season ends, the next one starts."""
+        has_share = request.HasField("keep_percent")
+        season = Season(
+            season=request.season,
+            name=request.name,
+            keep_percent=request.keep_percent if has_share else DEFAULT_KEEP_PERCENT,
+            towards_milli=self._rules.rating_start,
+            started_ms=self._clock.now_ms(),
+            started_by=current_identity().subject,
+        )
+        started = await self._store.start_season(season)
+        return rating_pb2.StartSeasonResponse(season=wire.season_to(started))
+
+    async def ListSeasons(
+        self, request: rating_pb2.ListSeasonsRequest, context: Context
+    ) -> rating_pb2.ListSeasonsResponse:
+        """All of them."""
+        seasons = await self._store.list_seasons()
+        return rating_pb2.ListSeasonsResponse(seasons=map(wire.season_to, seasons))
+
+    async def RebuildRatings(
+        self, request: rating_pb2.RebuildRatingsRequest, context: Context
+    ) -> AsyncIterator[rating_pb2.RebuildRatingsResponse]:
+        """Everything recomputed, as it goes on."""
+        async for message in self._store.rebuild(repair=request.repair):
+            for answer in wire.rebuild_to(message):
+                yield answer

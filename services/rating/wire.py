@@ -1,5 +1,7 @@
 """Rating's words as protobuf messages, and back."""
 
+from collections.abc import Iterator
+
 from okey.api.rating.v1 import rating_pb2
 from okey.errors import InvalidInput
 from okey.rating import (
@@ -16,8 +18,10 @@ from okey.rating import (
 )
 from okey.rules.rule_set import RuleSet
 from okey.rules.variant import Mode, Variant
+from services.rating.difference import Difference, Progress
 from services.rating.history import HistoryPage
-from services.rating.ranking import BoardPage, PageTokenMalformed, Rank, RankedPlayer
+from services.rating.place import BoardPage, PageTokenMalformed, Rank, RankedPlayer
+from services.rating.rebuild import Rebuilt
 from services.rating.record import (
     ForfeitRecord,
     MatchRecord,
@@ -25,8 +29,9 @@ from services.rating.record import (
     RecordedSeat,
     SinkAmount,
 )
+from services.rating.seasons import Season
 
-_SINKS = {Sink.FORFEITS: rating_pb2.SINK_FORFEITS}
+_SINKS = {Sink.FORFEITS: rating_pb2.SINK_FORFEITS, Sink.SEASONS: rating_pb2.SINK_SEASONS}
 
 
 class ResultUnknown(InvalidInput):
@@ -48,6 +53,7 @@ def match_from(request: rating_pb2.RecordMatchRequest) -> MatchRecord:
         ),
         outcome=_outcome_from(request.result),
         ended_ms=request.ended_ms,
+        rules_version=request.rules_version,
     )
 
 
@@ -59,6 +65,7 @@ def forfeit_from(request: rating_pb2.RecordForfeitRequest) -> ForfeitRecord:
         seat=request.seat,
         player_id=request.player_id,
         forfeited_ms=request.forfeited_ms,
+        rules_version=request.rules_version,
     )
 
 
@@ -83,6 +90,7 @@ def changes_to(changes: tuple[RatingChanged, ...]) -> list[rating_pb2.RatingChan
             delta_milli=change.delta_milli,
             rated_matches=change.rated_matches,
             occurred_ms=change.occurred_ms,
+            season=change.season,
         )
         for change in changes
     ]
@@ -124,6 +132,7 @@ def board_to(page: BoardPage, ladder: Ladder, rules: RuleSet) -> rating_pb2.List
         entries=[_ranked_to(entry, ladder, rules) for entry in page.entries],
         next_page_token=page.next_place.token() if page.next_place else "",
         section=rating_pb2.Section.ValueType(page.section),
+        season=page.season,
     )
 
 
@@ -133,6 +142,52 @@ def rank_to(rank: Rank, ladder: Ladder, rules: RuleSet) -> rating_pb2.GetRankRes
         entry=_ranked_to(rank.entry, ladder, rules),
         section=rating_pb2.Section.ValueType(rank.section),
         players=rank.players,
+        season=rank.season,
+    )
+
+
+def season_to(season: Season) -> rating_pb2.Season:
+    """A season."""
+    return rating_pb2.Season(
+        season=season.season,
+        name=season.name,
+        keep_percent=season.keep_percent,
+        towards_milli=season.towards_milli,
+        started_ms=season.started_ms,
+        ended_ms=season.ended_ms or 0,
+        started_by=season.started_by,
+    )
+
+
+def rebuild_to(message: Progress | Rebuilt) -> Iterator[rating_pb2.RebuildRatingsResponse]:
+    """The messages that tell how far a rebuild is, or its differences and then its summary."""
+    if isinstance(message, Progress):
+        progress = rating_pb2.RebuildProgress(
+            step=message.step, done=message.done, total=message.total
+        )
+        yield rating_pb2.RebuildRatingsResponse(progress=progress)
+        return
+    for difference in message.differences:
+        yield rating_pb2.RebuildRatingsResponse(difference=_difference_to(difference))
+    summary = rating_pb2.RebuildSummary(
+        records=message.records,
+        changes=message.changes,
+        ratings=message.ratings,
+        differences=message.found,
+        mended=message.mended,
+    )
+    yield rating_pb2.RebuildRatingsResponse(summary=summary)
+
+
+def _difference_to(difference: Difference) -> rating_pb2.Difference:
+    return rating_pb2.Difference(
+        kind=rating_pb2.DifferenceKind.ValueType(difference.kind),
+        subject=difference.subject,
+        match_id=difference.match_id,
+        ladder=rating_pb2.Ladder.ValueType(difference.ladder or 0),
+        season=difference.season,
+        expected=difference.expected,
+        actual=difference.actual,
     )
 
 

@@ -93,6 +93,7 @@ def _special(name: str, data_dir: Path, ports: Mapping[str, Ports]) -> dict[str,
         f"OKEY_{other.upper()}_ADDRESS": ports[other].address
         for other in ("engine", "wallet", "rating", "bots")
     }
+    redis = {"OKEY_REDIS_URL": f"redis://{ports[VALKEY].address}/0"}
     match name:
         case "engine":
             return database | called
@@ -101,9 +102,9 @@ def _special(name: str, data_dir: Path, ports: Mapping[str, Ports]) -> dict[str,
             key = {"OKEY_CHAIN_KEY_FILE": str(data_dir / "chain-signing-key.json")}
             return database | key | {"OKEY_ENGINE_ADDRESS": ports["engine"].address}
         case "rating":
-            return database
+            return database | redis
         case "lobby":
-            return called | {"OKEY_REDIS_URL": f"redis://{ports[VALKEY].address}/0"}
+            return called | redis
         case _:
             return {}
 
@@ -116,6 +117,6 @@ def _valkey_command(data_dir: Path, ports: Ports) -> tuple[str, ...]:
     return (
         str(runnable[0]),
         *("--bind", HOST, "--port", str(ports.serving), "--dir", str(data_dir)),
-        # Tickets and the table list only: what it loses is made again.
+        # Tickets and copies only: what it loses is made again.
         *("--save", "", "--appendonly", "no"),
     )

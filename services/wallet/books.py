@@ -1,11 +1,11 @@
 """The books within one transaction: lock accounts in order, check, post a journal (M3, M5)."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, bindparam, select
 
 from okey.money.account import Account, is_balance_kept, is_player, player_of
 from okey.money.journal import Journal, JournalKind, Leg
@@ -13,8 +13,9 @@ from okey.money.stake import grant
 from okey.rules.rule_set import RuleSet
 from okey_runtime import failpoints
 from services.wallet.decline import AccountFrozen, InsufficientFunds, RulesUnknown
-from services.wallet.insert import insert_new_rows
+from services.wallet.insert import Row, insert_new_rows, insert_rows
 from services.wallet.schema import accounts, journals
+from services.wallet.step import NotTogether, Step, Turn, padded
 
 # Made once: to build a statement takes longer than to run it.
 _LOCKED_IN_ORDER: Final = (
@@ -23,7 +24,6 @@ _LOCKED_IN_ORDER: Final = (
     .order_by(accounts.c.account)
     .with_for_update()
 )
-_ADD_JOURNAL: Final = insert(journals).returning(journals.c.journal_id)
 
 
 class NotLocked(AssertionError):
@@ -74,39 +74,57 @@ class _Account:
 
 
 class Books:
-    """One transaction's hold on the books; made anew for each, and used by nobody else."""
+    """One transaction's hold on the books; made anew for each, shared by its commands."""
 
     def __init__(self, connection: Connection, house: House, now_ms: int) -> None:
         self.connection = connection
         self.house = house
         self.now_ms = now_ms
         self._locked: dict[Account, _Account] = {}
+        self._accounts = Step(Turn.ACCOUNTS, self._lock_accounts)
+        self._journals = Step(Turn.JOURNALS, self._insert_journals)
 
-    def lock(self, names: Iterable[Account]) -> None:
+    async def lock(self, names: Iterable[Account]) -> None:
         """Hold these accounts until the transaction ends; opens those that were never used.
 
         All an operation touches in one call, so that everybody locks in the same order. A player's
         account is opened with its welcome grant.
         """
-        wanted = sorted({name for name in names if is_balance_kept(name)})
+        await self._accounts.ask({name for name in names if is_balance_kept(name)})
+
+    def _lock_accounts(
+        self, _: Connection, asked: Sequence[set[Account]]
+    ) -> Sequence[NotTogether | None]:
+        wanted = set().union(*asked)
         self._lock_opened(wanted)
-        missing = [name for name in wanted if name not in self._locked]
-        if not missing:
+        missing = wanted - self._locked.keys()
+        # An account that is opened is locked after others that may sort later. That closes no
+        # circle: an operation opens one player's at most, and the others are a table's, whose row
+        # it has locked before. Several operations could open several players', so they do not.
+        apart = {name for name in missing if is_player(name)} if len(asked) > 1 else set()
+        self._open(missing - apart)
+        return [
+            NotTogether(f"{names & apart} are yet to be opened") if names & apart else None
+            for names in asked
+        ]
+
+    def _lock_opened(self, names: set[Account]) -> None:
+        for row in self.connection.execute(_LOCKED_IN_ORDER, {"names": padded(sorted(names))}):
+            self._locked[Account(row.account)] = _Account(row.balance, row.version, row.frozen)
+
+    def _open(self, names: set[Account]) -> None:
+        if not names:
             return
-        # Locked after others that may sort later, which closes no circle: an operation opens at
-        # most one player, and its other accounts are a table's, whose row it has locked before.
+        ordered = sorted(names)
         opened = insert_new_rows(
             self.connection,
             accounts,
-            [{"account": name, "balance": 0, "version": 0, "frozen": False} for name in missing],
+            [{"account": name, "balance": 0, "version": 0, "frozen": False} for name in ordered],
         )
-        self._lock_opened(missing)
-        for name in opened:
-            self._welcome(Account(name))
-
-    def _lock_opened(self, names: list[Account]) -> None:
-        for row in self.connection.execute(_LOCKED_IN_ORDER, {"names": names}):
-            self._locked[Account(row.account)] = _Account(row.balance, row.version, row.frozen)
+        self._lock_opened(names)
+        for name, is_new in zip(ordered, opened, strict=True):
+            if is_new:
+                self._welcome(name)
 
     def balance(self, account: Account) -> int:
         """The balance of an account that this transaction has locked, in chips."""
@@ -117,21 +135,23 @@ class Books:
         known = self._known(account)
         return 0 if known.frozen else known.balance
 
-    def post(self, journal: Journal, note: Note) -> Posted:
+    async def post(self, journal: Journal, note: Note) -> Posted:
         """Book a journal. Raises ``InsufficientFunds``, ``AccountFrozen``."""
-        changed = {
-            leg.account: self._moved(leg) for leg in journal.legs if is_balance_kept(leg.account)
-        }
-        legs = tuple(sorted(journal.legs, key=lambda leg: leg.account))
-        journal_id = self._insert_journal(journal.kind, legs, note)
-        failpoints.hit("wallet.journal_inserted", journal)
-        self._locked.update(changed)
-        return Posted(journal_id, legs)
+        self._move(journal)
+        return Posted(await self._journals.ask((journal, note)), _in_order(journal))
 
     def _welcome(self, account: Account) -> None:
         if is_player(account) and self.house.welcome_chips:
             welcome = grant(player_of(account), self.house.welcome_chips, JournalKind.WELCOME)
-            self.post(welcome, Note(rules_version=self.house.current_version))
+            self._move(welcome)
+            note = Note(rules_version=self.house.current_version)
+            self._insert_journals(self.connection, [(welcome, note)])
+
+    def _move(self, journal: Journal) -> None:
+        """Make the balances what they will be; before others of the transaction ask for them."""
+        self._locked |= {
+            leg.account: self._moved(leg) for leg in journal.legs if is_balance_kept(leg.account)
+        }
 
     def _known(self, account: Account) -> _Account:
         try:
@@ -150,10 +170,20 @@ class Books:
             )
         return replace(known, balance=balance, version=known.version + 1)
 
-    def _insert_journal(self, kind: JournalKind, legs: tuple[Leg, ...], note: Note) -> int:
+    def _insert_journals(
+        self, connection: Connection, asked: Sequence[tuple[Journal, Note]]
+    ) -> Sequence[int]:
         # The database makes postings and balances of the legs, and refuses what does not add up.
-        row = {
-            "kind": kind.value,
+        rows = [self._row(journal, note) for journal, note in asked]
+        journal_ids = insert_rows(connection, journals, rows)
+        for journal, _ in asked:
+            failpoints.hit("wallet.journal_inserted", journal)
+        return journal_ids
+
+    def _row(self, journal: Journal, note: Note) -> Row:
+        legs = {leg.account: leg.amount for leg in _in_order(journal)}
+        return {
+            "kind": journal.kind.value,
             "rules_version": note.rules_version,
             "booked_ms": self.now_ms,
             "table_id": note.table_id,
@@ -161,6 +191,9 @@ class Books:
             "actor": note.actor,
             "reason": note.reason,
             "reverses": note.reverses,
-            "legs": json.dumps({leg.account: leg.amount for leg in legs}, separators=(",", ":")),
+            "legs": json.dumps(legs, separators=(",", ":")),
         }
-        return int(self.connection.execute(_ADD_JOURNAL, row).scalar_one())
+
+
+def _in_order(journal: Journal) -> tuple[Leg, ...]:
+    return tuple(sorted(journal.legs, key=lambda leg: leg.account))

@@ -12,9 +12,9 @@ from services.wallet.schema import holds, matches, tables
 from services.wallet.states import HoldState, MatchState, lock_table
 
 
-def close(books: Books, asked: CloseTable) -> Receipt:
+async def close(books: Books, asked: CloseTable) -> Receipt:
     """What is left of the kasa is the house's. Raises ``TableNotIdle``, ``TableClosed``."""
-    lock_table(books.connection, asked.table_id)
+    await lock_table(asked.table_id)
     held = _count(books, holds, HoldState.HELD, asked.table_id)
     running = _count(books, matches, MatchState.STARTED, asked.table_id)
     if held or running:
@@ -25,12 +25,12 @@ def close(books: Books, asked: CloseTable) -> Receipt:
     if not _move_table(books, asked.table_id):
         raise TableClosed(f"table {asked.table_id} is closed already (Ç10)")
     kasa = kasa_account(asked.table_id)
-    books.lock([kasa])
+    await books.lock([kasa])
     journal = close_table(asked.table_id, books.balance(kasa))
     if journal is None:
         return NOTHING_BOOKED
     note = Note(rules_version=books.house.current_version, table_id=asked.table_id)
-    posted = books.post(journal, note)
+    posted = await books.post(journal, note)
     return Receipt(journal_id=posted.journal_id, legs=posted.legs)
 
 

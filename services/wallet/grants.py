@@ -17,25 +17,25 @@ REVERSIBLE: Final = frozenset({JournalKind.GRANT, JournalKind.WELCOME, JournalKi
 """Journals without a state of a hold, match or table; the others have calls of their own."""
 
 
-def grant_chips(books: Books, asked: GrantChips) -> Receipt:
+async def grant_chips(books: Books, asked: GrantChips) -> Receipt:
     """M3: new chips for a player. Raises ``AmountOutOfRange``, also for more than one may have.
 
     Only grants make chips, so this bound keeps every sum far within 64 bits.
     """
     journal = grant(asked.player_id, asked.amount)
     player = player_account(asked.player_id)
-    books.lock([player])
+    await books.lock([player])
     if books.balance(player) + asked.amount > MAX_CHIPS:
         raise AmountOutOfRange(
             f"{player} has {books.balance(player)} chips: {asked.amount} more would be over "
             f"{MAX_CHIPS}, the most a grant makes"
         )
     note = Note(rules_version=books.house.current_version, actor=asked.actor, reason=asked.reason)
-    posted = books.post(journal, note)
+    posted = await books.post(journal, note)
     return Receipt(journal_id=posted.journal_id, legs=posted.legs)
 
 
-def reverse_journal(books: Books, asked: ReverseJournal) -> Receipt:
+async def reverse_journal(books: Books, asked: ReverseJournal) -> Receipt:
     """A new journal that undoes a grant or a penalty. Raises a ``Declined``."""
     found = books.connection.execute(
         select(journals).where(journals.c.journal_id == asked.journal_id)
@@ -50,7 +50,7 @@ def reverse_journal(books: Books, asked: ReverseJournal) -> Receipt:
         )
     legs = legs_of(books.connection, asked.journal_id)
     # The player's account is in every reversible journal, so two who reverse it take turns here.
-    books.lock([leg.account for leg in legs])
+    await books.lock([leg.account for leg in legs])
     if _is_reversed(books, asked.journal_id):
         raise JournalReversed(f"journal {asked.journal_id} was taken back already")
     note = Note(
@@ -61,7 +61,7 @@ def reverse_journal(books: Books, asked: ReverseJournal) -> Receipt:
         reason=asked.reason,
         reverses=asked.journal_id,
     )
-    posted = books.post(Journal(kind, legs).reversed(), note)
+    posted = await books.post(Journal(kind, legs).reversed(), note)
     return Receipt(journal_id=posted.journal_id, legs=posted.legs)
 
 

@@ -1,5 +1,6 @@
 """What a request came to, booked or declined; kept for good under the request's key (M5)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,8 +10,9 @@ from okey.money.account import Account
 from okey.money.journal import Leg
 from services.wallet.command import Command, fingerprint
 from services.wallet.decline import DECLINES, Declined, TransferIdReused
-from services.wallet.insert import insert_new
+from services.wallet.insert import Row, insert_new_rows
 from services.wallet.schema import postings, requests
+from services.wallet.step import Step, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +54,11 @@ def recall(connection: Connection, key: str, command: Command) -> Receipt | Decl
     )
 
 
-def remember(
-    connection: Connection, key: str, command: Command, result: Receipt | Declined, now_ms: int
-) -> bool:
+async def remember(key: str, command: Command, result: Receipt | Declined, now_ms: int) -> bool:
     """Keep what the key came to; False where somebody else has used the key meanwhile."""
     receipt = result if isinstance(result, Receipt) else NOTHING_BOOKED
     decline = result if isinstance(result, Declined) else None
-    return insert_new(
-        connection,
-        requests,
+    return await _ADD.ask(
         {
             "idempotency_key": key,
             "request_hash": fingerprint(command),
@@ -75,6 +73,13 @@ def remember(
             "decline_hold_ids": ",".join(decline.hold_ids) if decline else None,
         },
     )
+
+
+def _add(connection: Connection, rows: Sequence[Row]) -> list[bool]:
+    return insert_new_rows(connection, requests, rows)
+
+
+_ADD: Final = Step(Turn.REQUESTS, _add)
 
 
 def legs_of(connection: Connection, journal_id: int | None) -> tuple[Leg, ...]:

@@ -1,9 +1,8 @@
 """A started match in the wallet's books: give up, settle, void (M9, M10, Ç3..Ç7, K7, K10)."""
 
 from dataclasses import dataclass
-from typing import Final
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import update
 
 from okey.money.account import (
     escrow_account,
@@ -33,12 +32,7 @@ from services.wallet.states import (
     move_hold,
     move_match,
     not_running,
-)
-
-_SEATS: Final = (
-    select(match_seats.c.payer, match_seats.c.is_given_up)
-    .where(match_seats.c.match_id == bindparam("of_match"))
-    .order_by(match_seats.c.seat)
+    seats_of,
 )
 
 
@@ -51,35 +45,35 @@ class _Running:
     note: Note
 
 
-def settle_match(books: Books, asked: SettleMatch) -> Receipt:
+async def settle_match(books: Books, asked: SettleMatch) -> Receipt:
     """Pay the pot out. Raises a ``Declined``, or ``OutcomeDoesNotFit``, ``MalformedMatch``."""
-    lock_table_of(books.connection, asked.match_id)
-    moved = move_match(books.connection, asked.match_id, MatchState.STARTED, MatchState.SETTLED)
+    await lock_table_of(asked.match_id)
+    moved = await move_match(asked.match_id, MatchState.STARTED, MatchState.SETTLED)
     if moved is None:
         raise not_running(books.connection, asked.match_id)
-    running = _load(books, moved)
-    return _post(books, running, settle(running.money, asked.outcome, running.rules))
+    running = await _load(books, moved)
+    return await _post(books, running, settle(running.money, asked.outcome, running.rules))
 
 
-def void(books: Books, asked: VoidMatch) -> Receipt:
+async def void(books: Books, asked: VoidMatch) -> Receipt:
     """M10: give every stake back, before or after the start. Raises a ``Declined``."""
-    table_id = lock_table_of(books.connection, asked.match_id)
-    if move_match(books.connection, asked.match_id, MatchState.OPEN, MatchState.VOIDED):
-        return _void_open(books, asked.match_id, table_id)
-    moved = move_match(books.connection, asked.match_id, MatchState.STARTED, MatchState.VOIDED)
+    table_id = await lock_table_of(asked.match_id)
+    if await move_match(asked.match_id, MatchState.OPEN, MatchState.VOIDED):
+        return await _void_open(books, asked.match_id, table_id)
+    moved = await move_match(asked.match_id, MatchState.STARTED, MatchState.VOIDED)
     if moved is None:
         raise not_running(books.connection, asked.match_id)
-    running = _load(books, moved)
-    return _post(books, running, void_match(running.money))
+    running = await _load(books, moved)
+    return await _post(books, running, void_match(running.money))
 
 
-def forfeit_seat(books: Books, asked: ForfeitSeat) -> Receipt:
+async def forfeit_seat(books: Books, asked: ForfeitSeat) -> Receipt:
     """M9: book the penalty, the seat is the house's. Raises a ``Declined``, ``MalformedMatch``."""
-    lock_table_of(books.connection, asked.match_id)
+    await lock_table_of(asked.match_id)
     match = find_match(books.connection, asked.match_id)
     if match is None or match.state is not MatchState.STARTED:
         raise not_running(books.connection, asked.match_id)
-    running = _load(books, match)
+    running = await _load(books, match)
     owner = running.money.owner(asked.seat)
     if owner is None:
         raise SeatNotOwned(
@@ -90,7 +84,7 @@ def forfeit_seat(books: Books, asked: ForfeitSeat) -> Receipt:
     _give_up(books, asked, cost.penalty, cost.shortfall)
     if cost.journal is None:
         return Receipt(journal_id=None, shortfall=cost.shortfall)
-    posted = books.post(cost.journal, running.note)
+    posted = await books.post(cost.journal, running.note)
     return Receipt(
         journal_id=posted.journal_id,
         legs=posted.legs,
@@ -111,7 +105,7 @@ def _give_up(books: Books, asked: ForfeitSeat, penalty: int, shortfall: int) -> 
         raise SeatNotOwned(f"seat {asked.seat} of {asked.match_id} was given up before (M9)")
 
 
-def _void_open(books: Books, match_id: str, table_id: str) -> Receipt:
+async def _void_open(books: Books, match_id: str, table_id: str) -> Receipt:
     held = [
         hold
         for hold in held_of_match(books.connection, match_id)
@@ -120,23 +114,26 @@ def _void_open(books: Books, match_id: str, table_id: str) -> Receipt:
     journal = void_open_match(table_id, [(hold.player_id, hold.stake) for hold in held])
     if journal is None:
         return NOTHING_BOOKED
-    books.lock([escrow_account(table_id), *(player_account(hold.player_id) for hold in held)])
+    await books.lock([escrow_account(table_id), *(player_account(hold.player_id) for hold in held)])
     note = Note(rules_version=held[0].rules_version, table_id=table_id, match_id=match_id)
-    posted = books.post(journal, note)
+    posted = await books.post(journal, note)
     return Receipt(journal_id=posted.journal_id, legs=posted.legs)
 
 
-def _load(books: Books, match: Match) -> _Running:
+async def _load(books: Books, match: Match) -> _Running:
     """The match that was started, after locking all accounts that its end may touch."""
     assert match.variant is not None
     assert match.mode is not None
     assert match.stake is not None
     assert match.kasa_share is not None
     assert match.rules_version is not None
-    seats = _seats(books, match.match_id)
+    seats = tuple(
+        SeatMoney(seat.payer, None if seat.is_given_up else seat.payer)
+        for seat in await seats_of(match.match_id)
+    )
     payers = [player_account(seat.payer) for seat in seats if seat.payer is not None]
     kasa = [kasa_account(match.table_id)] if match.variant == Variant.CANAK else []
-    books.lock([pot_account(match.match_id), *kasa, *payers])
+    await books.lock([pot_account(match.match_id), *kasa, *payers])
     money = MatchMoney(
         table_id=match.table_id,
         match_id=match.match_id,
@@ -152,13 +149,8 @@ def _load(books: Books, match: Match) -> _Running:
     return _Running(money, rules, note)
 
 
-def _seats(books: Books, match_id: str) -> tuple[SeatMoney, ...]:
-    rows = books.connection.execute(_SEATS, {"of_match": match_id})
-    return tuple(SeatMoney(row.payer, None if row.is_given_up else row.payer) for row in rows)
-
-
-def _post(books: Books, running: _Running, journal: Journal) -> Receipt:
-    posted = books.post(journal, running.note)
+async def _post(books: Books, running: _Running, journal: Journal) -> Receipt:
+    posted = await books.post(journal, running.note)
     is_canak = running.money.variant is Variant.CANAK
     kasa = books.balance(running.money.kasa_account) if is_canak else 0
     return Receipt(journal_id=posted.journal_id, legs=posted.legs, kasa=kasa)

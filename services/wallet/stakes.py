@@ -13,11 +13,13 @@ from services.wallet.decline import (
 )
 from services.wallet.insert import insert_new
 from services.wallet.receipt import NOTHING_BOOKED, Receipt
-from services.wallet.schema import holds, matches
+from services.wallet.schema import holds
 from services.wallet.states import (
     Hold,
     HoldState,
     MatchState,
+    add_hold,
+    add_match,
     find_hold,
     lock_open_table,
     lock_table,
@@ -27,26 +29,26 @@ from services.wallet.states import (
 )
 
 
-def hold_stake(books: Books, asked: HoldStake) -> Receipt:
+async def hold_stake(books: Books, asked: HoldStake) -> Receipt:
     """M1, M9: take the stake into escrow. Raises a ``Declined``, or ``StakeOutOfRange`` (Ç1)."""
     rules = books.house.rules(asked.rules_version)
     journal = hold(asked.table_id, asked.player_id, asked.stake, rules)
-    lock_open_table(books.connection, asked.table_id)
-    _open_match(books, asked.match_id, asked.table_id)
-    _insert_hold(books, asked)
+    await lock_open_table(asked.table_id)
+    await _open_match(books, asked.match_id, asked.table_id)
+    await _insert_hold(books, asked)
     player = player_account(asked.player_id)
-    books.lock([player, escrow_account(asked.table_id)])
+    await books.lock([player, escrow_account(asked.table_id)])
     price = joining_price(asked.stake, rules)
     if books.balance(player) < price:
         raise InsufficientFunds(
             f"{player} has {books.balance(player)} chips, joining asks for {price} (M1, M9)"
         )
     note = Note(rules_version=asked.rules_version, table_id=asked.table_id, match_id=asked.match_id)
-    posted = books.post(journal, note)
+    posted = await books.post(journal, note)
     return Receipt(journal_id=posted.journal_id, legs=posted.legs)
 
 
-def void_stake(books: Books, asked: VoidHold) -> Receipt:
+async def void_stake(books: Books, asked: VoidHold) -> Receipt:
     """M1: give the stake back whole; one that never came is declined when it comes.
 
     Raises ``HoldCommitted``.
@@ -57,13 +59,13 @@ def void_stake(books: Books, asked: VoidHold) -> Receipt:
     held = find_hold(books.connection, asked.hold_id)
     if held is None:
         return NOTHING_BOOKED
-    lock_table(books.connection, held.table_id)
+    await lock_table(held.table_id)
     if not move_hold(books.connection, held.hold_id, HoldState.VOIDED):
         return _already_moved(books, held)
-    books.lock([player_account(held.player_id), escrow_account(held.table_id)])
+    await books.lock([player_account(held.player_id), escrow_account(held.table_id)])
     journal = void_hold(held.table_id, held.player_id, held.stake)
     note = Note(rules_version=held.rules_version, table_id=held.table_id, match_id=held.match_id)
-    posted = books.post(journal, note)
+    posted = await books.post(journal, note)
     return Receipt(journal_id=posted.journal_id, legs=posted.legs)
 
 
@@ -77,14 +79,13 @@ def _already_moved(books: Books, held: Hold) -> Receipt:
     return NOTHING_BOOKED
 
 
-def _open_match(books: Books, match_id: str, table_id: str) -> None:
+async def _open_match(books: Books, match_id: str, table_id: str) -> None:
     row = {"match_id": match_id, "table_id": table_id, "state": MatchState.OPEN.value}
-    is_new = insert_new(books.connection, matches, row)
-    if not is_new and match_state(books.connection, match_id) is not MatchState.OPEN:
+    if not await add_match(row) and match_state(books.connection, match_id) is not MatchState.OPEN:
         raise not_startable(books.connection, match_id)
 
 
-def _insert_hold(books: Books, asked: HoldStake) -> None:
+async def _insert_hold(books: Books, asked: HoldStake) -> None:
     row: dict[str, str | int] = {
         "hold_id": asked.hold_id,
         "state": HoldState.HELD.value,
@@ -94,7 +95,7 @@ def _insert_hold(books: Books, asked: HoldStake) -> None:
         "stake": asked.stake,
         "rules_version": asked.rules_version,
     }
-    if insert_new(books.connection, holds, row):
+    if await add_hold(row):
         return
     known = find_hold(books.connection, asked.hold_id)
     if known is None or known.state is HoldState.VOIDED:

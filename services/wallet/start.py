@@ -21,16 +21,16 @@ from services.wallet.states import (
 )
 
 
-def start(books: Books, asked: StartMatch) -> Receipt:
+async def start(books: Books, asked: StartMatch) -> Receipt:
     """M2, Ç2, M7: make pot and kasa of all stakes. Raises a ``Declined``, ``MalformedMatch``."""
     rules = books.house.rules(asked.rules_version)
-    lock_open_table(books.connection, asked.table_id)
-    if not move_match(books.connection, asked.match_id, MatchState.OPEN, MatchState.STARTED):
+    await lock_open_table(asked.table_id)
+    if not await move_match(asked.match_id, MatchState.OPEN, MatchState.STARTED):
         _refuse(books, asked)
     payers = _commit_holds(books, asked)
     is_canak = asked.variant is Variant.CANAK
     pot, kasa = pot_account(asked.match_id), kasa_account(asked.table_id)
-    books.lock([escrow_account(asked.table_id), pot, *([kasa] if is_canak else [])])
+    await books.lock([escrow_account(asked.table_id), pot, *([kasa] if is_canak else [])])
     money = MatchMoney.opening(
         table_id=asked.table_id,
         match_id=asked.match_id,
@@ -42,7 +42,7 @@ def start(books: Books, asked: StartMatch) -> Receipt:
         rules=rules,
     )
     note = Note(rules_version=asked.rules_version, table_id=asked.table_id, match_id=asked.match_id)
-    posted = books.post(start_match(money), note)
+    posted = await books.post(start_match(money), note)
     _keep(books, money, asked.rules_version)
     return Receipt(journal_id=posted.journal_id, legs=posted.legs, pot=money.pot, kasa=money.kasa)
 

@@ -4,12 +4,12 @@ A table's row is locked first, so one table's money events run one after another
 compare-and-set beneath makes sure that a refund and a payout under two keys cannot both happen.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from sqlalchemy import Connection, Row, bindparam, select, update
+from sqlalchemy import BindParameter, Connection, Row, Table, bindparam, select, update
 
 from services.wallet.decline import (
     Declined,
@@ -19,24 +19,32 @@ from services.wallet.decline import (
     MatchVoided,
     TableClosed,
 )
-from services.wallet.insert import insert_new
-from services.wallet.schema import holds, matches, tables
+from services.wallet.insert import Row as NewRow
+from services.wallet.insert import insert_new_rows
+from services.wallet.schema import holds, match_seats, matches, tables
+from services.wallet.step import NotTogether, Step, Turn, padded
 
 # Made once: to build a statement takes longer than to run it.
-_LOCKED_TABLE: Final = (
-    select(tables.c.is_closed).where(tables.c.table_id == bindparam("of_table")).with_for_update()
+_OF_MATCHES: Final[BindParameter[str]] = bindparam("of_matches", expanding=True)
+_TABLES_OF: Final = select(matches.c.match_id, matches.c.table_id).where(
+    matches.c.match_id.in_(_OF_MATCHES)
 )
-_LOCKED_TABLE_OF: Final = (
-    select(tables.c.table_id)
-    .join(matches, matches.c.table_id == tables.c.table_id)
-    .where(matches.c.match_id == bindparam("of_match"))
-    .with_for_update(of=tables)
+_LOCKED_TABLES: Final = (
+    select(tables)
+    .where(tables.c.table_id.in_(bindparam("of_tables", expanding=True)))
+    .order_by(tables.c.table_id)
+    .with_for_update()
 )
-_MOVED_MATCH: Final = (
+_MOVED_MATCHES: Final = (
     update(matches)
-    .where(matches.c.match_id == bindparam("of_match"), matches.c.state == bindparam("before"))
+    .where(matches.c.match_id.in_(_OF_MATCHES), matches.c.state == bindparam("before"))
     .values(state=bindparam("after"))
     .returning(matches)
+)
+_SEATS: Final = (
+    select(match_seats)
+    .where(match_seats.c.match_id.in_(_OF_MATCHES))
+    .order_by(match_seats.c.match_id, match_seats.c.seat)
 )
 
 
@@ -84,29 +92,42 @@ class Match:
     rules_version: str | None
 
 
-def lock_table(connection: Connection, table_id: str) -> bool:
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A seat of a started match; no payer where the house paid."""
+
+    payer: str | None
+    is_given_up: bool
+
+
+async def lock_table(table_id: str) -> bool:
     """Have the table to oneself until the transaction ends; whether it is closed."""
-    asked = {"of_table": table_id}
-    is_closed = connection.execute(_LOCKED_TABLE, asked).scalar_one_or_none()
-    if is_closed is None:
-        insert_new(connection, tables, {"table_id": table_id, "is_closed": False})
-        is_closed = connection.execute(_LOCKED_TABLE, asked).scalar_one()
-    return bool(is_closed)
+    return await _LOCK_TABLES.ask(table_id)
 
 
-def lock_table_of(connection: Connection, match_id: str) -> str:
+async def lock_table_of(match_id: str) -> str:
     """Have the match's table to oneself; its id. Raises ``MatchNotStarted``."""
-    asked = {"of_match": match_id}
-    table_id = connection.execute(_LOCKED_TABLE_OF, asked).scalar_one_or_none()
+    table_id = await _FIND_TABLES.ask(match_id)
     if table_id is None:
         raise MatchNotStarted(f"match {match_id} was never seen: no stake was held for it (M2)")
-    return str(table_id)
+    await lock_table(table_id)
+    return table_id
 
 
-def lock_open_table(connection: Connection, table_id: str) -> None:
+async def lock_open_table(table_id: str) -> None:
     """``lock_table`` of a table that must still be open. Raises ``TableClosed``."""
-    if lock_table(connection, table_id):
+    if await lock_table(table_id):
         raise TableClosed(f"table {table_id} is closed: it holds no stakes any more (Ç10, K11)")
+
+
+async def add_match(row: NewRow) -> bool:
+    """Whether the match is new."""
+    return await _ADD_MATCHES.ask(row)
+
+
+async def add_hold(row: NewRow) -> bool:
+    """Whether the hold is new."""
+    return await _ADD_HOLDS.ask(row)
 
 
 def find_hold(connection: Connection, hold_id: str) -> Hold | None:
@@ -161,13 +182,14 @@ def commit_holds(
     return {row.hold_id: row.player_id for row in changed}
 
 
-def move_match(
-    connection: Connection, match_id: str, before: MatchState, after: MatchState
-) -> Match | None:
+async def move_match(match_id: str, before: MatchState, after: MatchState) -> Match | None:
     """Make a match that is in one state be in another; None where it is not in the first."""
-    asked = {"of_match": match_id, "before": before, "after": after}
-    changed = connection.execute(_MOVED_MATCH, asked).one_or_none()
-    return None if changed is None else _match(changed)
+    return await _MOVE_MATCHES.ask((match_id, before, after))
+
+
+async def seats_of(match_id: str) -> list[Seat]:
+    """The seats of a started match."""
+    return await _FIND_SEATS.ask(match_id)
 
 
 def find_match(connection: Connection, match_id: str) -> Match | None:
@@ -221,3 +243,54 @@ def _match(row: Row[tuple[object, ...]]) -> Match:
         kasa_share=row.kasa_share,
         rules_version=row.rules_version,
     )
+
+
+def _find_tables(connection: Connection, match_ids: Sequence[str]) -> list[str | None]:
+    rows = connection.execute(_TABLES_OF, {"of_matches": padded(match_ids)})
+    found = {row.match_id: row.table_id for row in rows}
+    return [found.get(match_id) for match_id in match_ids]
+
+
+def _lock_tables(connection: Connection, table_ids: Sequence[str]) -> list[bool | NotTogether]:
+    asked = {"of_tables": padded(sorted(table_ids))}
+    closed = {row.table_id: row.is_closed for row in connection.execute(_LOCKED_TABLES, asked)}
+    if not closed and len(table_ids) == 1:
+        insert_new_rows(connection, tables, [{"table_id": table_ids[0], "is_closed": False}])
+        rows = connection.execute(_LOCKED_TABLES, asked)
+        closed = {row.table_id: row.is_closed for row in rows}
+    # Taken out one by one: a table belongs to the first who asks. A new one is added by its
+    # command alone, as its row would be locked after others that may sort later.
+    nobody = NotTogether("the table is new, or another's in this transaction")
+    return [closed.pop(table_id, nobody) for table_id in table_ids]
+
+
+_Move = tuple[str, MatchState, MatchState]
+
+
+def _move_matches(connection: Connection, asked: Sequence[_Move]) -> list[Match | None]:
+    moved: dict[str, Match] = {}
+    for before, after in sorted({(before, after) for _, before, after in asked}):
+        named = [match_id for match_id, *states in asked if states == [before, after]]
+        move = {"of_matches": padded(named), "before": before, "after": after}
+        rows = connection.execute(_MOVED_MATCHES, move)
+        moved |= {row.match_id: _match(row) for row in rows}
+    return [moved.pop(match_id, None) for match_id, _, _ in asked]
+
+
+def _find_seats(connection: Connection, match_ids: Sequence[str]) -> list[list[Seat]]:
+    seats: dict[str, list[Seat]] = {match_id: [] for match_id in match_ids}
+    for row in connection.execute(_SEATS, {"of_matches": padded(match_ids)}):
+        seats[row.match_id].append(Seat(row.payer, row.is_given_up))
+    return [seats[match_id] for match_id in match_ids]
+
+
+def _add(table: Table) -> Step[NewRow, bool]:
+    return Step(Turn.STATES, lambda connection, rows: insert_new_rows(connection, table, rows))
+
+
+_FIND_TABLES: Final = Step(Turn.MATCHES, _find_tables)
+_LOCK_TABLES: Final = Step(Turn.TABLES, _lock_tables)
+_ADD_MATCHES: Final = _add(matches)
+_ADD_HOLDS: Final = _add(holds)
+_MOVE_MATCHES: Final = Step(Turn.STATES, _move_matches)
+_FIND_SEATS: Final = Step(Turn.SEATS, _find_seats)

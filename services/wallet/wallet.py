@@ -1,11 +1,12 @@
 """The wallet: every command exactly once, every read from one snapshot (M5)."""
 
-from collections.abc import AsyncIterator
-from typing import Final, assert_never
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from typing import Any, Final, assert_never
 
 from sqlalchemy import Connection
 
-from okey.errors import InvalidInput, Unavailable
+from okey.errors import Exhausted, InvalidInput, Unavailable
 from okey.money.account import Account, is_player
 from okey_runtime import failpoints
 from okey_runtime.clock import Clock
@@ -26,6 +27,7 @@ from services.wallet.command import (
     VoidMatch,
 )
 from services.wallet.decline import Declined
+from services.wallet.gathering import Gathering, Request
 from services.wallet.grants import grant_chips, reverse_journal
 from services.wallet.receipt import Receipt, recall, remember
 from services.wallet.running import forfeit_seat, settle_match, void
@@ -41,9 +43,17 @@ from services.wallet.statement import (
     find_account,
     list_postings,
 )
+from services.wallet.step import FellOut, NotTogether, alone, in_step
 
 _MAX_TRIES: Final = 5
 _STATEMENT_PAGE: Final = 500
+
+_DAILY: Final = (HoldStake, StartMatch, SettleMatch)
+"""Commands that come often and are made to share a transaction."""
+_MOST_TOGETHER: Final = 32
+"""So many hold their locks for some ten milliseconds."""
+_LANES: Final = 2
+"""One transaction is with the database while another is with us; SQLite has one writer."""
 
 
 class KeyContended(Unavailable):
@@ -52,7 +62,7 @@ class KeyContended(Unavailable):
     reason = "KEY_CONTENDED"
 
 
-class _KeyTaken(Exception):
+class _KeyTaken(NotTogether):
     """Somebody else has used the key while we worked; our work is rolled back, theirs stands."""
 
 
@@ -63,6 +73,8 @@ class Wallet:
         self._database = database
         self._house = house
         self._clock = clock
+        lanes = _LANES if database.dialect == "postgresql" else 1
+        self._gathering = Gathering(self._gathered, lanes=lanes, most=_MOST_TOGETHER)
 
     async def execute(self, key: str, command: Command) -> Receipt:
         """Carry the command out, once for its key; a repeated one gets the first answer.
@@ -73,16 +85,14 @@ class Wallet:
             InvalidInput: the command contradicts itself or its match; the key is not used up.
             Unavailable: not known; send the same again.
         """
-        for tries in range(_MAX_TRIES):
-            try:
-                answer = await self._answer(key, command, is_new=tries == 0)
-            except _KeyTaken:
-                continue
-            failpoints.hit("wallet.committed", command)
-            if isinstance(answer, Declined):
-                raise answer
-            return answer
-        raise KeyContended(f"key {key!r} is in use by others at once; send the same again")
+        request = Request(key, command)
+        answer = await self._gathering.ask(request) if isinstance(command, _DAILY) else None
+        if answer is None:
+            answer = await self._alone(request)
+        failpoints.hit("wallet.committed", command)
+        if isinstance(answer, Declined):
+            raise answer
+        return answer
 
     async def account(self, account: Account, *, may_open: bool) -> AccountView:
         """An account as it is now; with ``may_open`` a player's is opened on first use.
@@ -91,7 +101,8 @@ class Wallet:
         """
         if may_open and is_player(account):
             await self._database.transact(
-                lambda connection: self._books(connection).lock([account]), Isolation.READ_COMMITTED
+                lambda connection: alone(connection, self._books(connection).lock([account])),
+                Isolation.READ_COMMITTED,
             )
         return await self._database.read(lambda connection: find_account(connection, account))
 
@@ -128,22 +139,52 @@ class Wallet:
         """The wallet's clock."""
         return self._clock.now_ms()
 
-    async def _answer(self, key: str, command: Command, *, is_new: bool) -> Receipt | Declined:
+    async def _gathered(self, requests: Sequence[Request]) -> Sequence[Receipt | Declined | None]:
+        """What the requests came to; None for one that is to be carried out alone."""
+        if len(requests) == 1:
+            return [await self._alone(requests[0])]
+        rest = list(requests)
+        while rest:
+            [outcome] = await asyncio.gather(self._together(rest), return_exceptions=True)
+            match outcome:
+                case FellOut(errors=errors):
+                    rest = [each for place, each in enumerate(rest) if place not in errors]
+                case Unavailable() | Exhausted():
+                    raise outcome
+                case BaseException():
+                    break  # whose fault it is comes out when each is carried out alone
+                case _:
+                    answers = dict(zip(rest, outcome, strict=True))
+                    return [answers.get(request) for request in requests]
+        return [None] * len(requests)
+
+    async def _together(self, requests: Sequence[Request]) -> Sequence[Receipt | Declined]:
+        """Carry all out in one transaction. Raises ``FellOut``; nothing is booked then."""
+
+        def attempt(connection: Connection) -> Sequence[Receipt | Declined]:
+            books = self._books(connection)
+            work = [self._carry_out(books, each, is_new=True) for each in requests]
+            return in_step(connection, work)
+
+        return await self._database.transact(attempt, Isolation.READ_COMMITTED)
+
+    async def _alone(self, request: Request) -> Receipt | Declined:
+        for tries in range(_MAX_TRIES):
+            try:
+                return await self._answer(request, is_new=tries == 0)
+            except _KeyTaken:
+                continue
+        raise KeyContended(f"key {request.key!r} is in use by others at once; send the same again")
+
+    async def _answer(self, request: Request, *, is_new: bool) -> Receipt | Declined:
         """One try. A key is nearly always new, so the first try does not ask for it: work under a
         known key is found out by its row at the end, rolled back, and answered by the next try.
         """
+        key, command = request.key, request.command
 
         def attempt(connection: Connection) -> Receipt | Declined:
-            failpoints.hit("wallet.begun", command)
-            known = None if is_new else recall(connection, key, command)
-            failpoints.hit("wallet.key_checked", command)
-            if known is not None:
-                return known
-            receipt = _carry_out(self._books(connection), command)
-            if not remember(connection, key, command, receipt, self.now_ms()):
-                raise _KeyTaken
-            failpoints.hit("wallet.before_commit", command)
-            return receipt
+            books = self._books(connection)
+            return alone(connection, self._carry_out(books, request, is_new=is_new))
 
         try:
             return await self._database.transact(attempt, Isolation.READ_COMMITTED)
@@ -165,7 +206,7 @@ class Wallet:
 
         def keep(connection: Connection) -> Receipt | Declined:
             failpoints.hit("wallet.declining", command)
-            if remember(connection, key, command, decline, self.now_ms()):
+            if alone(connection, remember(key, command, decline, self.now_ms())):
                 failpoints.hit("wallet.before_commit", command)
                 return decline
             known = recall(connection, key, command)
@@ -175,11 +216,27 @@ class Wallet:
 
         return await self._database.transact(keep, Isolation.READ_COMMITTED)
 
+    async def _carry_out(
+        self, books: Books, request: Request, *, is_new: bool
+    ) -> Receipt | Declined:
+        """Book the request under its key. Raises ``_KeyTaken``, or what its operation raises."""
+        key, command = request.key, request.command
+        failpoints.hit("wallet.begun", command)
+        known = None if is_new else recall(books.connection, key, command)
+        failpoints.hit("wallet.key_checked", command)
+        if known is not None:
+            return known
+        receipt = await _operation(books, command)
+        if not await remember(key, command, receipt, books.now_ms):
+            raise _KeyTaken
+        failpoints.hit("wallet.before_commit", command)
+        return receipt
+
     def _books(self, connection: Connection) -> Books:
         return Books(connection, self._house, self.now_ms())
 
 
-def _carry_out(books: Books, command: Command) -> Receipt:
+def _operation(books: Books, command: Command) -> Coroutine[Any, Any, Receipt]:
     match command:
         case HoldStake():
             return hold_stake(books, command)

@@ -2,7 +2,7 @@
 
 For each database, in the same run and in turns: an echo without anything behind it, commits of one
 row without anything before them, settlements of Çanak matches of four at a wallet in a process of
-its own; and, without gRPC, settlements that touch a house account beside ones that do not. 64 are
+its own; and, without gRPC, settlements of three legs, one of them a house account's or none. 64 are
 in flight. What compares between machines are the ratios.
 """
 
@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -28,8 +29,8 @@ from sqlalchemy import Connection, text
 
 from okey.api.common.v1 import common_pb2
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
-from okey.money.outcome import KlasikWin
-from okey.rules.rule_set import DEFAULT_RULE_SET, RuleSet
+from okey.money.outcome import KlasikDraw, KlasikWin, Outcome
+from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.variant import Variant
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import SystemClock
@@ -50,13 +51,14 @@ PASSES: Final = 5
 IN_FLIGHT: Final = 64
 ECHOES: Final = 1_500
 COMMITS: Final = 400
-SETTLEMENTS: Final = 120
-HOUSE_SETTLEMENTS: Final = 80
+SETTLEMENTS: Final = 400
+HOUSE_SETTLEMENTS: Final = 200
 NEEDED_RATIO: Final = 0.25
 
-RAKELESS: Final = RuleSet(version="rakeless", rake_percent=0)
+WON: Final = KlasikWin(0)
+DRAWN: Final = KlasikDraw((0, 1))
 HOUSE: Final = House(
-    rule_sets={rules.version: rules for rules in (DEFAULT_RULE_SET, RAKELESS)},
+    rule_sets={VERSION: DEFAULT_RULE_SET},
     current_version=VERSION,
     welcome_chips=1_000,
 )
@@ -82,24 +84,24 @@ class Bench:
     """One database, its wallet's address, and matches that are yet to be settled."""
 
     database: Database
+    wallet_pid: int
     stub: wallet_pb2_grpc.WalletServiceStub
     echo: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]
     figures: dict[str, list[float]] = field(default_factory=dict)
+    cpu_us: list[float] = field(default_factory=list)
     _tables: int = 0
 
-    @property
+    @cached_property
     def wallet(self) -> Wallet:
         """A wallet without gRPC."""
         return Wallet(self.database, HOUSE, SystemClock())
 
-    async def started(self, count: int, variant: Variant, seats: int, version: str) -> list[Play]:
+    async def started(self, count: int, variant: Variant, seats: int) -> list[Play]:
         """Matches that have started, each with a table and people of its own."""
         plays = []
         for _ in range(count):
             self._tables += 1
-            play = Play(self.wallet, table_id=f"{self._tables:026}", variant=variant)
-            play.rules_version = version
-            plays.append(play)
+            plays.append(Play(self.wallet, table_id=f"{self._tables:026}", variant=variant))
         await per_second([_Start(play, seats) for play in plays])
         return plays
 
@@ -110,14 +112,17 @@ class Bench:
         self._note("bare gRPC echo", echoes)
         commits: list[Call] = [lambda: self.database.transact(_commit, Isolation.READ_COMMITTED)]
         self._note("bare commits", await per_second(commits * COMMITS))
-        matches = await self.started(SETTLEMENTS, Variant.CANAK, 4, VERSION)
-        self._note(
-            "settlements over gRPC",
-            await per_second([_Settlement(self.stub, play.match_id) for play in matches]),
-        )
-        for version, name in ((VERSION, "with house:rake"), (RAKELESS.version, "without it")):
-            matches = await self.started(HOUSE_SETTLEMENTS, Variant.KLASIK, 2, version)
-            calls: list[Call] = [_Direct(play) for play in matches]
+        matches = await self.started(SETTLEMENTS, Variant.CANAK, 4)
+        before_s = cpu_s(self.wallet_pid)
+        settled = await per_second([_Settlement(self.stub, play.match_id) for play in matches])
+        self._note("settlements over gRPC", settled)
+        self.cpu_us.append((cpu_s(self.wallet_pid) - before_s) / SETTLEMENTS * 1e6)
+        for outcome, name in (
+            *((WON, "with house:rake"), (DRAWN, "without it")),
+            *((DRAWN, "without it"), (WON, "with house:rake")),
+        ):
+            matches = await self.started(HOUSE_SETTLEMENTS, Variant.KLASIK, 2)
+            calls: list[Call] = [_Direct(play, outcome) for play in matches]
             self._note(f"settlements {name}", await per_second(calls))
 
     def _note(self, name: str, figure: float) -> None:
@@ -146,9 +151,10 @@ class _Direct:
     """One settlement without gRPC."""
 
     play: Play
+    outcome: Outcome
 
     def __call__(self) -> Awaitable[object]:
-        return self.play.ask(SettleMatch(match_id=self.play.match_id, outcome=KlasikWin(0)))
+        return self.play.ask(SettleMatch(match_id=self.play.match_id, outcome=self.outcome))
 
 
 @dataclass(frozen=True)
@@ -171,8 +177,16 @@ def _commit(connection: Connection) -> None:
     connection.execute(text("INSERT INTO bare (chips) VALUES (1)")).close()
 
 
+def cpu_s(pid: int) -> float:
+    """What a process has used of the CPU, in seconds (Linux)."""
+    of_process = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(of_process[11]) + int(of_process[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @asynccontextmanager
-async def process(module: str, environment: dict[str, str]) -> AsyncIterator[asyncio.StreamReader]:
+async def process(
+    module: str, environment: dict[str, str]
+) -> AsyncIterator[tuple[int, asyncio.StreamReader]]:
     """A module of ours as a process, and what it prints."""
     running = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", module),
@@ -182,7 +196,7 @@ async def process(module: str, environment: dict[str, str]) -> AsyncIterator[asy
     )
     assert running.stdout is not None
     try:
-        yield running.stdout
+        yield running.pid, running.stdout
     finally:
         running.terminate()
         await running.wait()
@@ -200,7 +214,10 @@ async def serving(url: str, folder: Path) -> AsyncIterator[Bench]:
         "OKEY_ADDRESS_FILE": str(address),
         "OKEY_LOG_LEVEL": "ERROR",
     }
-    async with process("services.wallet", settings), process("tests.bench.echo", {}) as echo:
+    async with (
+        process("services.wallet", settings) as (wallet_pid, _),
+        process("tests.bench.echo", {}) as (_, echo),
+    ):
         port = int(await echo.readline())
         await asyncio.wait_for(asyncio.to_thread(wait_for, address), 30)
         where = json.loads(address.read_text())["grpc"]
@@ -211,7 +228,7 @@ async def serving(url: str, folder: Path) -> AsyncIterator[Bench]:
             open_channel(f"127.0.0.1:{port}") as bare,
         ):
             stub = wallet_pb2_grpc.WalletServiceStub(channel)
-            yield Bench(database, stub, bare.unary_unary(METHOD))
+            yield Bench(database, wallet_pid, stub, bare.unary_unary(METHOD))
         await database.close()
 
 
@@ -235,7 +252,11 @@ async def measure(url: str, console: Console, name: str) -> None:
         sheet.add_row(key, *row, f"{medians[key] / smaller:.2f}")
     console.print(sheet)
     cost = medians["settlements without it"] / medians["settlements with house:rake"] - 1
-    console.print(f"a house account costs {cost:+.1%}; {NEEDED_RATIO} x the smaller is needed")
+    cpu_us = statistics.median(bench.cpu_us)
+    console.print(
+        f"a house account costs {cost:+.1%}; {NEEDED_RATIO} x the smaller is needed; the wallet's "
+        f"process used {cpu_us:,.0f} µs of CPU a settlement"
+    )
 
 
 async def main() -> None:

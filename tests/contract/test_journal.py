@@ -1,9 +1,7 @@
 """What every engine database does: rows in order, one owner a row, a verdict for each table."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,48 +12,30 @@ from sqlalchemy import Connection
 from okey.table.events import CountdownCancelled, SeatPaid
 from okey_runtime.clock import SystemClock
 from okey_runtime.database import Database
-from okey_runtime.migrations import migrate
 from services.engine import schema
-from services.engine.app import MIGRATIONS
 from services.engine.appending import Append, SitsElsewhere, Taken, Verdict
 from services.engine.group_commit import GroupCommit
-from services.engine.journal import Journal, Registered
+from services.engine.journal import Journal, Registered, Unretired
 from services.engine.record import Request, Row, encode_events
 
 A, B, C = "a" * 26, "b" * 26, "c" * 26
 PAYLOAD = encode_events([CountdownCancelled()])
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'engine.db'}"
-    url: str = request.getfixturevalue("postgres_url")
-    return url
-
-
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    await migrate(database_url, MIGRATIONS)
-    opened = Database(database_url)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-def journal(database: Database) -> Journal:
-    return Journal(database)
+def journal(engine_database: Database) -> Journal:
+    return Journal(engine_database)
 
 
 def row(table_id: str, seq: int, **more: Any) -> Append:
     return replace(Append(table_id, seq, at_ms=1_000 + seq, payload=PAYLOAD), **more)
 
 
-async def test_the_migrations_make_what_the_schema_names(database: Database) -> None:
+async def test_the_migrations_make_what_the_schema_names(engine_database: Database) -> None:
     def differences(connection: Connection) -> list[object]:
         return list(compare_metadata(MigrationContext.configure(connection), schema.metadata))
 
-    assert await database.read(differences) == []
+    assert await engine_database.read(differences) == []
 
 
 async def test_rows_come_back_in_order_with_their_requests(journal: Journal) -> None:
@@ -77,6 +57,15 @@ async def test_a_row_is_had_by_one_owner_and_harms_no_other_table(journal: Journ
     verdicts = await journal.append([row(B, 2), row(A, 2), row(C, 1)])
     assert verdicts == [None, Taken.SEQ, None]
     assert [len(await journal.rows(table)) for table in (A, B, C)] == [2, 2, 1]
+
+
+async def test_two_owners_in_one_batch_do_not_both_get_the_row(journal: Journal) -> None:
+    """The fence holds within one process too: who comes first has it, the other is told so."""
+    await journal.append([row(A, 1)])
+    first, second = row(A, 2), row(A, 2, payload=encode_events([SeatPaid(1, "hold")]))
+    assert await journal.append([first, row(B, 1), second]) == [None, None, Taken.SEQ]
+    assert await journal.append([row(A, 3), row(A, 4)]) == [None, Taken.SEQ]
+    assert [each.events for each in await journal.rows(A)] == [(CountdownCancelled(),)] * 3
 
 
 async def test_a_table_is_made_once(journal: Journal) -> None:
@@ -114,11 +103,46 @@ async def test_two_players_cannot_take_the_same_place_twice_in_one_batch(journal
     assert verdicts == [None, SitsElsewhere("anna", A), None]
 
 
+async def test_a_seat_that_a_refused_table_took_is_free_for_another_of_the_batch(
+    journal: Journal,
+) -> None:
+    """W3: A is refused for bert's sake, so anna, whom it wanted too, may sit at B."""
+    await journal.append([row(C, 1, joined=("bert",))])
+    verdicts = await journal.append(
+        [row(A, 1, joined=("anna", "bert")), row(B, 1, joined=("anna",)), row(C, 2)]
+    )
+    assert verdicts == [SitsElsewhere("bert", C), None, None]
+    assert await journal.seated_at("anna") == B
+    assert await journal.registered(A) is None
+
+
+async def test_a_refused_table_loses_no_seat_and_no_place(journal: Journal) -> None:
+    """W3: what its row would have freed is not free, and the row can be tried again."""
+    await journal.append([row(A, 1, joined=("anna",)), row(B, 1, joined=("bert",))])
+    refused = row(A, 2, joined=("bert",), left=("anna",), names=(("bert", "Bert"),))
+    assert await journal.append([refused, row(B, 2)]) == [SitsElsewhere("bert", B), None]
+    assert await journal.seated_at("anna") == A
+    assert await journal.names(["bert"]) == {}
+    assert await journal.append([row(A, 2)]) == [None]
+
+
+async def test_a_row_that_came_too_late_seats_and_frees_nobody(journal: Journal) -> None:
+    """W3: the fence holds for seats, names and the closing too."""
+    await journal.append([row(A, 1, joined=("anna",)), row(B, 1)])
+    await journal.append([row(A, 2)])
+    late = row(A, 2, joined=("bert",), left=("anna",), names=(("bert", "B"),), is_last=True)
+    assert await journal.append([late, row(B, 2, joined=("carl",))]) == [Taken.SEQ, None]
+    assert [await journal.seated_at(each) for each in ("anna", "bert", "carl")] == [A, "", B]
+    assert await journal.names(["bert"]) == {}
+    assert await journal.registered(A) == Registered(A, 1_001, False)
+
+
 async def test_the_registry_tells_what_is_left_to_do(journal: Journal) -> None:
     await journal.append([row(A, 1), row(B, 1), row(C, 1)])
-    await journal.append([row(B, 2, is_last=True), row(C, 2, is_last=True)])
+    await journal.append([row(A, 2, deadline_ms=77), row(B, 2, is_last=True)])
+    await journal.append([row(C, 2, is_last=True)])
     await journal.retire(C)
-    playing, closed = Registered(A, 1_001, False), Registered(B, 1_001, True)
+    playing, closed = Unretired(A, 77), Unretired(B, 0)
     assert await journal.unretired("", 10) == [playing, closed]
     assert await journal.unretired(A, 1) == [closed]
     assert await journal.registered(C) == Registered(C, 1_001, True)

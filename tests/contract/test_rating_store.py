@@ -1,10 +1,8 @@
 """What every rating database does: each match and forfeit once, in turn for every player."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -14,7 +12,6 @@ from sqlalchemy import Connection
 from okey.rating import (
     CanakWon,
     ChangeKind,
-    Departure,
     Drawn,
     HouseWon,
     KlasikWon,
@@ -24,87 +21,32 @@ from okey.rating import (
     Standing,
     Voided,
 )
-from okey.rules.rule_set import DEFAULT_RULE_SET, RuleSet
+from okey.rules.rule_set import RuleSet
 from okey.rules.variant import Mode, Variant
 from okey_runtime.database import Database
-from okey_runtime.migrations import migrate
 from services.rating import schema
-from services.rating.app import MIGRATIONS
-from services.rating.ranking import NotRanked, PageTokenMalformed, Place, Section
+from services.rating.place import NotRanked, PageTokenMalformed, Place
 from services.rating.record import (
     ForfeitContradicted,
-    ForfeitRecord,
     ForfeitRecordedDifferently,
     MatchRecord,
     MatchRecordedDifferently,
-    RecordedSeat,
     SinkAmount,
 )
+from services.rating.rulebook import RuleBook
+from services.rating.section import Section
 from services.rating.store import RatingStore
+from tests.contract.rating_play import (
+    START,
+    TABLE,
+    a_forfeit,
+    a_match,
+    database,
+    database_url,
+    store,
+)
 
-TABLE = "a" * 26
-START = Standing(1_200_000, 0)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """One empty database of each kind."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'rating.db'}"
-    url: str = request.getfixturevalue("postgres_url")
-    return url
-
-
-@pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    """An empty rating database of each kind."""
-    await migrate(database_url, MIGRATIONS)
-    opened = Database(database_url)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-def store(database: Database) -> RatingStore:
-    return RatingStore(database, DEFAULT_RULE_SET)
-
-
-def a_match(
-    number: int,
-    *players: str | None,
-    outcome: Outcome | None = None,
-    quitters: tuple[str, ...] = (),
-    variant: Variant = Variant.CANAK,
-    mode: Mode = Mode.NORMAL,
-) -> MatchRecord:
-    """A match of the table; seat 0 won unless said; None is a house seat."""
-    return MatchRecord(
-        table_id=TABLE,
-        match_id=f"{TABLE}-{number}",
-        variant=variant,
-        mode=mode,
-        seats=tuple(
-            RecordedSeat(player, Departure.FORFEITED if player in quitters else Departure.NONE)
-            if player
-            else None
-            for player in players
-        ),
-        outcome=CanakWon(0) if outcome is None else outcome,
-        ended_ms=1_000_000 + number,
-    )
-
-
-def a_forfeit(
-    number: int, player: str, *, seat: int = 1, variant: Variant = Variant.CANAK
-) -> ForfeitRecord:
-    """The player's forfeit of the table's match."""
-    return ForfeitRecord(
-        match_id=f"{TABLE}-{number}",
-        variant=variant,
-        seat=seat,
-        player_id=player,
-        forfeited_ms=900_000 + number,
-    )
+__all__ = ["database", "database_url", "store"]
 
 
 async def milli_of(store: RatingStore, player: str) -> dict[Ladder, int]:
@@ -221,6 +163,15 @@ class TestForfeits:
         await asyncio.gather(*(store.record_forfeit(a_forfeit(n, "bo")) for n in (1, 2)))
         assert (await store.ratings_of("bo"))[Ladder.CANAK] == Standing(1_160_000, 2)
 
+    async def test_a_forfeit_costs_the_same_at_the_bottom(self, store: RatingStore) -> None:
+        """R5, R1: 70 times in a row, to below zero; there is no floor."""
+        for number in range(1, 71):
+            taken = await store.record_forfeit(a_forfeit(number, "bo"))
+            assert [change.delta_milli for change in taken.changes] == [-20_000, -20_000]
+        assert (await store.ratings_of("bo"))[Ladder.CANAK] == Standing(-200_000, 70)
+        rank = await store.rank(Ladder.CANAK, "bo")
+        assert (rank.entry.rank, rank.players) == (1, 1)
+
     async def test_a_forfeit_in_solo_costs_the_same(self, store: RatingStore) -> None:
         """R5: everywhere; the match's end changes nobody (R4)."""
         await store.record_forfeit(a_forfeit(1, "bo", seat=0))
@@ -317,7 +268,7 @@ class TestLeaderboard:
     @pytest.fixture
     def store(self, database: Database) -> RatingStore:
         """Everyone is established after the first match, to keep the boards short."""
-        return RatingStore(database, RuleSet(rating_new_matches=1))
+        return RatingStore(database, RuleBook(RuleSet(rating_new_matches=1)))
 
     async def fill(self, store: RatingStore) -> None:
         """Three winners at 1210, three losers at 1190."""
@@ -359,7 +310,7 @@ class TestLeaderboard:
 
     async def test_provisional_players_stand_apart(self, database: Database) -> None:
         """R1: until the rated match that ends the first K."""
-        store = RatingStore(database, RuleSet(rating_new_matches=2))
+        store = RatingStore(database, RuleBook(RuleSet(rating_new_matches=2)))
         await store.record_match(a_match(1, "ada", "bo"))
         await store.record_match(a_match(2, "ada", "cem"))
         established = await store.page(Ladder.CANAK, Section.ESTABLISHED, None, 9)

@@ -15,6 +15,7 @@ from okey_runtime.database import Isolation
 from okey_runtime.postgres import postgres_engine
 from services.wallet.books import Books
 from services.wallet.command import SettleMatch, VoidMatch
+from services.wallet.step import alone
 from services.wallet.wallet import Wallet
 from tests.contract.test_wallet_ledger import HOUSE, outcome_of
 from tests.contract.wallet_play import WELCOME, Play, balance
@@ -120,7 +121,7 @@ async def test_accounts_are_locked_by_name_whatever_the_plan(
             runs.append(switched_off)
             for kind in switched_off.split():
                 connection.execute(text(f"SET LOCAL enable_{kind} = off"))
-            Books(connection, HOUSE, 0).lock(names)
+            alone(connection, Books(connection, HOUSE, 0).lock(names))
 
         await database.transact(work, Isolation.READ_COMMITTED)
 

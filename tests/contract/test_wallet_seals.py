@@ -250,6 +250,18 @@ async def test_tables_of_ones_own_shadow_nothing(wallet: Wallet, database: Ledge
     assert await database.read(everything) == before
 
 
+@pytest.mark.parametrize("ledger_urls", ["postgresql"], indirect=True)
+async def test_booking_looks_accounts_up_by_name(wallet: Wallet, database: LedgerDatabase) -> None:
+    """M3: a journal costs the same however many accounts there are."""
+
+    def scans(connection: Connection) -> int:
+        connection.execute(text(journal('{"house:rake":5,"player:A":-5}')))
+        asked = "SELECT seq_scan FROM pg_stat_xact_user_tables WHERE relname = 'accounts'"
+        return int(connection.execute(text(asked)).scalar_one())
+
+    assert await database.transact(scans) == 0
+
+
 LOOT = f'{{"house:rake":{2 * WELCOME},"player:A":-{2 * WELCOME}}}'
 SQLITE = [
     f"INSERT OR REPLACE {REQUEST}",

@@ -207,8 +207,9 @@ class WalletMachine(RuleBasedStateMachine):
 
         def read(connection: Connection) -> dict[str, int]:
             account, balance = schema.accounts.c.account, schema.accounts.c.balance
-            rows = connection.execute(select(account, balance).where(account.contains(self.prefix)))
-            return {row.account: row.balance for row in rows if row.balance}
+            rows = connection.execute(select(account, balance).where(balance != 0))
+            # Not by LIKE: SQLite's knows no upper case, and finds "ajE" when it looks for "aje".
+            return {row.account: row.balance for row in rows if f":{self.prefix}" in row.account}
 
         booked = self.model.balances.items()
         kept = {name: chips for name, chips in booked if name not in SHARED_ACCOUNTS and chips}

@@ -77,9 +77,12 @@ def test_dev_databases_take_the_password_that_their_urls_carry() -> None:
     assert base64.b64decode(postgres.data["password"]) == b"dev-only"
 
 
-def test_lobby_finds_the_dev_valkey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("service", ["lobby", "rating"])
+def test_who_keeps_something_in_redis_finds_the_dev_valkey(
+    service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     platform = Platform.read(build(DEV))
-    settings = load("lobby", platform, tmp_path, monkeypatch)
+    settings = load(service, platform, tmp_path, monkeypatch)
 
     port = platform.services["valkey"].spec.ports[0].port
     assert secret(settings.redis_url) == f"redis://valkey:{port}/0"

@@ -26,8 +26,12 @@ from services.engine.actor import TableActor
 from services.engine.ai import AiSeats
 from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal
+from services.engine.operators import Operators
 from services.engine.record import Request, Row, encode_events
+from services.engine.snapshots import Snapshots
+from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
+from services.engine.stores import Stores
 from services.engine.tables import Tables
 from services.engine.wallet_sink import WalletSink
 from tests.driver import FAR, GOSTERGE, NORMAL, rack
@@ -36,7 +40,6 @@ from tests.failpoints.door import WalletDoor
 from tests.failpoints.striking import ENGINE, Striker
 from tests.unit.engine.doubles import BotDouble
 
-FOR_EVER_MS: Final = 1 << 60
 T = TypeVar("T")
 
 
@@ -50,7 +53,9 @@ class Engine:
         steady = SteadyClock(clock)
         commit = GroupCommit(self.journal, steady)
         ai = AiSeats(BotDouble(), steady, pace_ms=0, timeout_ms=1_000)
-        self.tables = Tables(self.journal, commit, steady, [wallet], ai, "engine")
+        still = Standstill(steady, stall_ms=2_000)
+        stores = Stores(self.journal, Snapshots(self._database), Operators(self._database))
+        self.tables = Tables(stores, commit, steady, [wallet], ai, "engine", still)
         work = (commit.run(), self.tables.timers.run())
         self._tasks = [asyncio.create_task(each) for each in work]
 
@@ -212,7 +217,7 @@ async def crashing(engine_url: str, wallet_url: str, striker: Striker) -> AsyncI
 async def _changed(actor: TableActor, engine: Engine) -> None:
     """Return when something has happened at the table, or its engine has crashed."""
     watcher = actor.watchers.add("", with_view=False)
-    news = asyncio.create_task(watcher.next(FOR_EVER_MS, VirtualClock()))
+    news = asyncio.create_task(watcher.next())
     crash = asyncio.create_task(engine.gone.wait())
     try:
         await asyncio.wait((news, crash), return_when=asyncio.FIRST_COMPLETED)

@@ -204,6 +204,7 @@ async def expire_at(door: WalletDoor, point: str, operation: str) -> Requests:
         if standstill.has_been_there:
             break
         door.cancelled.clear()
+        client.expired.clear()
     assert standstill.has_been_there
     await require_whole(door, client, last)
     client.close()

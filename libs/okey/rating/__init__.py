@@ -14,9 +14,11 @@ from okey.rating.match import (
     Voided,
 )
 from okey.rating.rate import MatchRating, RatingChange, rate_forfeit, rate_match
+from okey.rating.season import DEFAULT_KEEP_PERCENT, soft_reset
 from okey.rating.standing import ChangeKind, Ladder, Sink, Standing, starting_standing
 
 __all__ = [
+    "DEFAULT_KEEP_PERCENT",
     "CanakWon",
     "ChangeKind",
     "ContradictoryMatch",
@@ -36,5 +38,6 @@ __all__ = [
     "expected_score",
     "rate_forfeit",
     "rate_match",
+    "soft_reset",
     "starting_standing",
 ]

@@ -20,12 +20,14 @@ class ChangeKind(IntEnum):
     MATCH = 1
     FORFEIT = 2
     COMPENSATION = 3
+    SEASON_RESET = 4
 
 
 class Sink(StrEnum):
     """Where rating that does not sum to zero is booked, so that inflation can be seen (R5)."""
 
     FORFEITS = "forfeits"
+    SEASONS = "seasons"
 
 
 @dataclass(frozen=True, slots=True)

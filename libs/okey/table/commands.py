@@ -242,6 +242,14 @@ class VoidMatch:
 
 
 @dataclass(frozen=True, slots=True)
+class VoidTable:
+    """An operator ends the table: the running match is voided, every stake goes back (M10)."""
+
+    operator: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class TakeOver:
     """An engine takes the table; its old owner was last alive at ``last_renewal_ms``."""
 
@@ -270,6 +278,7 @@ PlatformCommand = (
     | ConfirmSettlement
     | Expire
     | VoidMatch
+    | VoidTable
     | TakeOver
 )
 """What the wallet, the clocks, operators and engines ask of it."""

@@ -21,7 +21,7 @@ from okey.table.starting import confirm_start, decline_start
 from okey.table.state import TableState
 from okey.table.takeover import take_over
 from okey.table.timeouts import expire
-from okey.table.voiding import void_match
+from okey.table.voiding import void_match, void_table
 
 WALLET_ANSWERS = (
     c.ConfirmHold,
@@ -103,6 +103,8 @@ def _apply_from_platform(draft: Draft, command: c.PlatformCommand) -> None:
             expire(draft, timer)
         case c.VoidMatch(operator, reason):
             void_match(draft, operator, reason)
+        case c.VoidTable(operator, reason):
+            void_table(draft, operator, reason)
         case c.TakeOver(engine, last_renewal_ms):
             take_over(draft, engine, last_renewal_ms)
         case _:

@@ -125,9 +125,7 @@ class MatchStartDeclined:
 
 @dataclass(frozen=True, slots=True)
 class MatchStarted:
-    """The stakes are in pot and kasa; ``players`` by seat, empty for a house seat; amounts in
-    chips.
-    """
+    """The stakes are in pot and kasa, in chips; ``players`` by seat, empty for a house seat."""
 
     match_id: str
     match_no: int
@@ -201,9 +199,7 @@ class GostergeShown:
 
 @dataclass(frozen=True, slots=True)
 class PointsTaken:
-    """Every other seat lost ``points_each`` to ``seat``; ``points`` is what everyone has now (K2,
-    K3).
-    """
+    """Every other seat lost ``points_each`` to ``seat``; ``points`` is what all have (K2, K3)."""
 
     seat: int
     points_each: int
@@ -347,9 +343,11 @@ class TableTakenOver:
 
 @dataclass(frozen=True, slots=True)
 class TableClosed:
-    """Nothing happens here any more."""
+    """Nothing happens here any more; who ended it and why, where an operator did."""
 
     reason: CloseReason
+    operator: str = ""
+    note: str = ""
 
 
 PhaseEvent = (

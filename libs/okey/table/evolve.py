@@ -3,7 +3,6 @@ checked here.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import assert_never
 
 from okey.money.match import MatchMoney
@@ -12,6 +11,7 @@ from okey.table import events as e
 from okey.table.commands import DrawSource, Timer, TimerKind
 from okey.table.evolve_seats import evolve_seats, with_seat
 from okey.table.reasons import RoundResult
+from okey.table.replacing import replace
 from okey.table.state import Hand, Match, Phase, Round, Seat, SeatStatus, TableState, Turn
 
 
@@ -66,7 +66,10 @@ def _evolve_phase(
             )
         case e.TableClosed():
             # Ç10: what was left in the kasa has gone to the house.
-            return replace(state, phase=Phase.CLOSED, phase_deadline_ms=0, sealed=None, kasa=0)
+            # A result that is with the wallet stands; nobody waits for its answer any more.
+            return replace(
+                state, phase=Phase.CLOSED, phase_deadline_ms=0, sealed=None, kasa=0, match=None
+            )
         case _:
             return _evolve_match(state, event)
 
@@ -151,9 +154,11 @@ def hand_of(state: TableState, seat: int) -> Hand:
 def with_hand(state: TableState, seat: int, hand: Hand) -> TableState:
     """The state with one seat's hand replaced."""
     running = round_of(state)
-    hands = list(running.hands)
-    hands[seat] = hand
-    return replace(state, round=replace(running, hands=tuple(hands)))
+    return replace(state, round=replace(running, hands=_with(running.hands, seat, hand)))
+
+
+def _with(hands: tuple[Hand, ...], seat: int, hand: Hand) -> tuple[Hand, ...]:
+    return (*hands[:seat], hand, *hands[seat + 1 :])
 
 
 def _start_match(state: TableState, event: e.MatchStarted) -> TableState:
@@ -250,32 +255,36 @@ def _deal(state: TableState, event: e.RoundDealt) -> TableState:
 
 
 def _start_turn(state: TableState, seat: int, turn: int, deadline_ms: int) -> TableState:
-    hand = hand_of(state, seat)
+    running = round_of(state)
+    hand = running.hands[seat]
     # U2: the starter's fifteenth tile counts as drawn.
-    drawn = hand.rack[-1] if round_of(state).turn is None else None
-    state = with_hand(state, seat, replace(hand, own_turns=hand.own_turns + 1))
-    started = replace(round_of(state), turn=Turn(turn, seat, deadline_ms, drawn))
+    drawn = hand.rack[-1] if running.turn is None else None
+    started = replace(
+        running,
+        hands=_with(running.hands, seat, replace(hand, own_turns=hand.own_turns + 1)),
+        turn=Turn(turn, seat, deadline_ms, drawn),
+    )
     return replace(state, last_turn=turn, round=started)
 
 
 def _draw(state: TableState, event: e.TileDrawn) -> TableState:
     running = round_of(state)
-    turn = turn_of(state)
+    hands, stock = running.hands, running.stock
     is_stock = event.source is DrawSource.STOCK
-    if not is_stock:
+    if is_stock:
+        stock = stock[1:]
+    else:
         source = running.previous_seat(event.seat)
-        taken_from = running.hands[source]
-        state = with_hand(state, source, replace(taken_from, pile=taken_from.pile[:-1]))
-    hand = running.hands[event.seat]
-    state = with_hand(state, event.seat, replace(hand, rack=(*hand.rack, event.tile)))
-    return replace(
-        state,
-        round=replace(
-            round_of(state),
-            stock=running.stock[1:] if is_stock else running.stock,
-            turn=replace(turn, drawn=event.tile, drew_from_stock=is_stock),
-        ),
+        taken_from = hands[source]
+        hands = _with(hands, source, replace(taken_from, pile=taken_from.pile[:-1]))
+    hand = hands[event.seat]
+    drawn = replace(
+        running,
+        stock=stock,
+        hands=_with(hands, event.seat, replace(hand, rack=(*hand.rack, event.tile))),
+        turn=replace(turn_of(state), drawn=event.tile, drew_from_stock=is_stock),
     )
+    return replace(state, round=drawn)
 
 
 def _discard(state: TableState, event: e.TileDiscarded) -> TableState:
@@ -284,9 +293,12 @@ def _discard(state: TableState, event: e.TileDiscarded) -> TableState:
     rack = list(hand.rack)
     rack.remove(event.tile)
     laid = replace(hand, rack=tuple(rack), pile=(*hand.pile, event.tile))
-    state = with_hand(state, event.seat, laid)
-    stockless = 0 if turn_of(state).drew_from_stock else running.stockless_turns + 1
-    return replace(state, round=replace(round_of(state), stockless_turns=stockless))
+    discarded = replace(
+        running,
+        hands=_with(running.hands, event.seat, laid),
+        stockless_turns=0 if turn_of(state).drew_from_stock else running.stockless_turns + 1,
+    )
+    return replace(state, round=discarded)
 
 
 def _end_round(state: TableState, event: e.RoundEnded) -> TableState:

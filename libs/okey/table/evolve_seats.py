@@ -1,11 +1,11 @@
 """The part of ``evolve`` that concerns who sits where, and who plays for whom."""
 
-from dataclasses import replace
 from typing import assert_never
 
 from okey.rules.variant import HOUSE_SEAT_LEVEL
 from okey.table import events as e
 from okey.table.reasons import Departure, VacateReason
+from okey.table.replacing import replace
 from okey.table.state import Seat, SeatStatus, TableState
 
 

@@ -13,7 +13,7 @@ from okey.rules.tile import Tile, okey_of
 from okey.table import events as e
 from okey.table.commands import DrawSource
 from okey.table.config import TableConfig
-from okey.table.reasons import RoundResult, VoidReason
+from okey.table.reasons import CloseReason, RoundResult, VoidReason
 from okey.table.view import SPECTATOR
 
 REVEALED: Final = -2
@@ -100,6 +100,13 @@ class PublicMatchVoided:
     kasa: int
 
 
+@dataclass(frozen=True, slots=True)
+class PublicTableClosed:
+    """Nothing happens here any more."""
+
+    reason: CloseReason
+
+
 OpenEvent = (
     e.SeatRequested
     | e.SeatPaid
@@ -128,7 +135,6 @@ OpenEvent = (
     | e.NachspielStarted
     | e.NachspielEnded
     | e.TableTakenOver
-    | e.TableClosed
 )
 """The events that hold nothing hidden."""
 
@@ -141,6 +147,7 @@ PublicEvent = (
     | PublicTileDrawn
     | PublicRoundEnded
     | PublicMatchVoided
+    | PublicTableClosed
 )
 
 
@@ -171,6 +178,8 @@ def public_event(event: e.Event, viewer: int) -> PublicEvent:
             )
         case e.MatchVoided(match_id, reason, _, _, revealed, sealed, kasa):
             return PublicMatchVoided(match_id, reason, revealed, sealed.commitment, kasa)
+        case e.TableClosed(reason):
+            return PublicTableClosed(reason)
         case _:
             return event
 

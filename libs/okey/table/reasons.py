@@ -11,6 +11,7 @@ class VacateReason(IntEnum):
     IDLE = 3  # the table closed for idling (W1)
     START_DECLINED = 4  # the wallet found the hold void
     LEFT_LATE = 5  # once everybody had paid (W2)
+    VOIDED = 6  # an operator ended the table (M10)
 
 
 class ForfeitReason(IntEnum):

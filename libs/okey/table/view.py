@@ -188,8 +188,8 @@ def _round_view(state: TableState, running: Round, viewer: int) -> RoundView:
         gosterge=running.gosterge,
         okey=running.okey,
         stock_count=len(running.stock),
-        turn=_turn_view(turn) if turn is not None else None,
-        takeable=_takeable(running),
+        turn=turn_view(turn) if turn is not None else None,
+        takeable=takeable(running),
         is_tie_break=bool(state.match and state.match.contenders),
         rack=own.rack,
         drawn=turn.drawn if turn is not None and is_own_turn else None,
@@ -197,11 +197,13 @@ def _round_view(state: TableState, running: Round, viewer: int) -> RoundView:
     )
 
 
-def _turn_view(turn: Turn) -> TurnView:
+def turn_view(turn: Turn) -> TurnView:
+    """The turn as everybody sees it."""
     return TurnView(turn.number, turn.seat, turn.deadline_ms, turn.drawn is not None)
 
 
-def _takeable(running: Round) -> Tile | None:
+def takeable(running: Round) -> Tile | None:
+    """The discard that the seat to move may draw (U1), if there is one."""
     turn = running.turn
     if turn is None or turn.drawn is not None:
         return None

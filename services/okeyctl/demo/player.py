@@ -1,4 +1,4 @@
-"""A player over gRPC: follows a table with its own token and chooses from what it is shown."""
+"""A player over gRPC: plays over one stream with its own token, from what it is shown."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from okey.api.engine.v1 import table_pb2
 from okey.rules.variant import BotLevel
 from okey.table.commands import Action
-from okey_client import OkeyClient, RpcFailure, TableClient, action_due
+from okey_client import OkeyClient, PlayedTable, RpcFailure, action_due
 
 # The table went on while the move was under way; a newer view is coming.
 _TOO_LATE: Final = frozenset(
@@ -59,22 +59,22 @@ class Player:
 
     async def play(self, table_id: str) -> None:
         """Play until the player has left the table, given up, or the table has closed."""
-        table = self.client.table(table_id)
         was_seated = False
-        async for change in table.follow():
-            view = change.view
-            if view.viewer < 0:
-                if was_seated:
-                    return
-                continue
-            was_seated = True
-            try:
-                await self._respond(table, view)
-            except RpcFailure as failure:
-                if failure.reason not in _TOO_LATE:
-                    raise
+        async with self.client.table(table_id).play() as table:
+            async for change in table:
+                view = change.view
+                if view.viewer < 0:
+                    if was_seated:
+                        return
+                    continue
+                was_seated = True
+                try:
+                    await self._respond(table, view)
+                except RpcFailure as failure:
+                    if failure.reason not in _TOO_LATE:
+                        raise
 
-    async def _respond(self, table: TableClient, view: table_pb2.TableView) -> None:
+    async def _respond(self, table: PlayedTable, view: table_pb2.TableView) -> None:
         legal = frozenset(view.legal_actions)
         if table_pb2.LEGAL_ACTION_PLAY_ON in legal:
             if view.match_no < self._habits.matches:
@@ -88,7 +88,7 @@ class Player:
             if action is not None:
                 await self._move(table, view.round, action)
 
-    async def _maybe_return(self, table: TableClient, view: table_pb2.TableView) -> None:
+    async def _maybe_return(self, table: PlayedTable, view: table_pb2.TableView) -> None:
         """Come back once a turn that began under the stand-in is over."""
         turn = view.round.turn
         if self._stand_in_turn == 0 and turn.seat == view.viewer:
@@ -97,7 +97,7 @@ class Player:
             self._has_slept = True
             await table.return_to_seat()
 
-    async def _move(self, table: TableClient, seen: table_pb2.RoundView, action: Action) -> None:
+    async def _move(self, table: PlayedTable, seen: table_pb2.RoundView, action: Action) -> None:
         habits, own_turns = self._habits, seen.own_turns
         if habits.sleeps_from and own_turns >= habits.sleeps_from and not self._has_slept:
             return

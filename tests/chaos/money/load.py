@@ -39,6 +39,8 @@ class Load:
     def __init__(self, stand: Stand) -> None:
         self.acknowledged: Final[list[tuple[str, str, int]]] = []
         """(table, request, row) of every accepted request that names a row."""
+        self.leaving: Final[dict[str, str]] = {}
+        """By request to leave, the player."""
         self.tables: Final[list[str]] = []
         self._stand = stand
         self._is_stopping = asyncio.Event()
@@ -146,6 +148,7 @@ class Load:
                 if (await self._look(player)).phase == table_pb2.PHASE_CLOSED:
                     return
                 for method, request in player.ways_out(self._request_id):
+                    self.leaving[request.request_id] = player.name
                     if await self._try(method, request):
                         break
             await asyncio.sleep(_PAUSE_S)

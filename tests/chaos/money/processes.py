@@ -13,6 +13,7 @@ import grpc
 from grpc_health.v1 import health_pb2
 
 from okey_runtime.channel import open_channel
+from okey_runtime.clock import SystemClock
 from okey_runtime.readiness import READINESS
 
 _ROOT: Final = Path(__file__).parents[3]
@@ -55,11 +56,26 @@ class Service:
 
     def kill(self) -> None:
         """End the present life, if there is one, as ``kill -9`` does."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
+        self.send(signal.SIGKILL)
 
-    async def ready(self) -> None:
-        """Return once it takes work. Raises what has ended the keeping of it."""
+    def send(self, number: signal.Signals) -> None:
+        """Send the present life a signal, if there is one."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.send_signal(number)
+
+    async def end(self, number: signal.Signals) -> None:
+        """Send a signal that ends the present life, and return when it is over."""
+        process = self._process
+        self.send(number)
+        if process is not None:
+            await process.wait()
+
+    async def ready(self) -> int:
+        """Return once it takes work; when it was last looked at in vain, on the wall, or 0.
+
+        Raises what has ended the keeping of it.
+        """
+        in_vain_ms = 0
         async with open_channel(self.address) as channel:
             check = channel.unary_unary(
                 _CHECK,
@@ -70,13 +86,16 @@ class Service:
             while True:
                 if self._keeper is not None and self._keeper.done():
                     self._keeper.result()
+                looked_ms = SystemClock().now_ms()
                 try:
                     answer = await check(request, timeout=1.0)
                 except grpc.aio.AioRpcError:
+                    in_vain_ms = looked_ms
                     await asyncio.sleep(_LOOK_EVERY_S)
                     continue
                 if answer.status == health_pb2.HealthCheckResponse.SERVING:
-                    return
+                    return in_vain_ms
+                in_vain_ms = looked_ms
 
     async def _keep(self) -> None:
         while not self._is_stopping:

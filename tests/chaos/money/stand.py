@@ -35,6 +35,9 @@ class Stand:
     ``chance`` decides which lives end at a failpoint of their own, a share of ``armed_share``.
     """
 
+    NAMES: tuple[str, ...] = ("engine", "wallet")
+    """The services that run as processes."""
+
     def __init__(
         self, folder: Path, server: PostgresServer, chance: random.Random, armed_share: float
     ) -> None:
@@ -49,8 +52,8 @@ class Stand:
         self._is_sparing = False
         self._issuer = Issuer(folder)
         self._stack = AsyncExitStack()
-        ports = free_ports(("engine", "wallet"))
-        self._addresses = {name: own.address for name, own in ports.items()}
+        ports = free_ports(self.NAMES)
+        self.addresses = {name: own.address for name, own in ports.items()}
         self.services: dict[str, Service] = {}
 
     @property
@@ -67,28 +70,10 @@ class Stand:
     async def start(self) -> None:
         create_signing_key(self.chain_key_file, "chain")
         rating = await self._stack.enter_async_context(ServiceServer(RatingApp(self._rating())))
-        own = {
-            "wallet": {
-                "OKEY_DATABASE_URL": self.wallet_url,
-                "OKEY_WELCOME_CHIPS": str(WELCOME),
-                "OKEY_CHAIN_KEY_FILE": str(self.chain_key_file),
-                "OKEY_SEAL_EVERY_MS": "200",
-            },
-            "engine": {
-                "OKEY_DATABASE_URL": self.engine_url,
-                "OKEY_WALLET_ADDRESS": self._addresses["wallet"],
-                "OKEY_RATING_ADDRESS": rating.address,
-                # Nobody is there, so house seats make neutral moves (U10).
-                "OKEY_BOTS_ADDRESS": "127.0.0.1:1",
-                "OKEY_CLOCK_FACTOR": str(CLOCK_FACTOR),
-                "OKEY_HOLD_WAIT_MS": "0",
-                "OKEY_SERVICE_TOKEN_FILE": str(self._token_file(Role.ENGINE)),
-            },
-        }
-        for name, special in own.items():
+        for name, special in self._special(rating.address).items():
             self.services[name] = Service(
                 name,
-                self._addresses[name],
+                self.addresses[name],
                 self._common(name) | special,
                 partial(self._failpoint, name),
                 self.folder / f"{name}.log",
@@ -120,13 +105,38 @@ class Stand:
 
     async def channel(self, subject: str, role: Role) -> grpc.aio.Channel:
         """A channel to the engine, for as long as the stand stands."""
-        token = fixed_token(self._issuer.token(subject, [role], ttl_ms=_DAY_MS))
-        channel = open_channel(self._addresses["engine"], token=token)
+        token = fixed_token(self.token(subject, role))
+        channel = open_channel(self.addresses["engine"], token=token)
         return await self._stack.enter_async_context(channel)
+
+    def token(self, subject: str, role: Role) -> str:
+        """A token, valid for a day."""
+        return self._issuer.token(subject, [role], ttl_ms=_DAY_MS)
+
+    def _special(self, rating_address: str) -> dict[str, dict[str, str]]:
+        """By service, what it needs beside the rest."""
+        return {
+            "wallet": {
+                "OKEY_DATABASE_URL": self.wallet_url,
+                "OKEY_WELCOME_CHIPS": str(WELCOME),
+                "OKEY_CHAIN_KEY_FILE": str(self.chain_key_file),
+                "OKEY_SEAL_EVERY_MS": "200",
+            },
+            "engine": {
+                "OKEY_DATABASE_URL": self.engine_url,
+                "OKEY_WALLET_ADDRESS": self.addresses["wallet"],
+                "OKEY_RATING_ADDRESS": rating_address,
+                # Nobody is there, so house seats make neutral moves (U10).
+                "OKEY_BOTS_ADDRESS": "127.0.0.1:1",
+                "OKEY_CLOCK_FACTOR": str(CLOCK_FACTOR),
+                "OKEY_HOLD_WAIT_MS": "0",
+                "OKEY_SERVICE_TOKEN_FILE": str(self.token_file(Role.ENGINE)),
+            },
+        }
 
     def _failpoint(self, name: str) -> str:
         """In most lives, the place where this one ends."""
-        if self._is_sparing:
+        if self._is_sparing or not self._armed_share:
             return ""
         points = sorted(point for point in POINTS if point.startswith(name))
         point = self.chance.choice(points)
@@ -134,7 +144,7 @@ class Stand:
         return f"{point}@{passes}" if self.chance.random() < self._armed_share else ""
 
     def _common(self, name: str) -> dict[str, str]:
-        host, port = self._addresses[name].split(":")
+        host, port = self.addresses[name].split(":")
         return {
             "OKEY_ENVIRONMENT": Environment.TEST.value,
             "OKEY_LISTEN_HOST": host,
@@ -145,9 +155,10 @@ class Stand:
             "OKEY_LOG_LEVEL": "WARNING",
         }
 
-    def _token_file(self, role: Role) -> Path:
+    def token_file(self, role: Role) -> Path:
+        """A file with a token of that role, valid for a day."""
         path = self.folder / f"{role}.token"
-        path.write_text(self._issuer.token(f"{role}-service", [role], ttl_ms=_DAY_MS))
+        path.write_text(self.token(f"{role}-service", role))
         return path
 
     def _rating(self) -> ServiceSettings:

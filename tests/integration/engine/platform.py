@@ -1,5 +1,6 @@
 """Wallet, rating, bots and engine in the test's own process, over real gRPC, on SQLite."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
@@ -17,6 +18,7 @@ from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
+from okey_runtime.service_token import MetadataProvider
 from services.bots.app import BotsApp
 from services.engine.app import EngineApp
 from services.engine.settings import EngineSettings
@@ -59,6 +61,8 @@ class Platform:
             rating_address=self._addresses["rating"],
             bots_address=self._addresses["bots"],
             bot_pace_ms=0,
+            # All services and the tests share one loop here, so it is late without being overloaded.
+            shed_lag_ms=60_000,
             clock_factor=self._clock_factor,
             service_token_file=self.issuer.service_token_file(self._folder, Role.ENGINE),
             **{**self._shared("engine"), "database_url": self._database_url},
@@ -78,9 +82,13 @@ class Platform:
         return f"request-{next(self._numbers)}"
 
     async def channel(self, subject: str, *roles: Role, to: str = "") -> grpc.aio.Channel:
-        metadata = self.issuer.metadata(subject, *(roles or (Role.PLAYER,)))
+        return await self.channel_with(
+            self.issuer.metadata(subject, *(roles or (Role.PLAYER,))), to=to
+        )
+
+    async def channel_with(self, token: MetadataProvider, *, to: str = "") -> grpc.aio.Channel:
         address = self._addresses[to] if to else self.engine_address
-        return await self._channels.enter_async_context(open_channel(address, token=metadata))
+        return await self._channels.enter_async_context(open_channel(address, token=token))
 
     async def tables_as(self, subject: str, *roles: Role) -> engine_pb2_grpc.TableServiceStub:
         return engine_pb2_grpc.TableServiceStub(await self.channel(subject, *roles))
@@ -158,6 +166,7 @@ class Player:
         self.table_id = table_id
         self.view = table_pb2.TableView()
         self.seqs: list[int] = []
+        self._moved = 0
         self._world = world
 
     async def stub(self) -> engine_pb2_grpc.TableServiceStub:
@@ -186,16 +195,28 @@ class Player:
 
     async def _move(self, stub: engine_pb2_grpc.TableServiceStub) -> None:
         action = plain_action(self.view)
-        if action is None:
-            return
-        await stub.Act(
-            engine_pb2.ActRequest(
-                table_id=self.table_id,
-                request_id=self._world.request_id(),
-                turn=self.view.round.turn.number,
-                action=action,
-            )
+        if action is None or self.view.seq < self._moved:
+            return  # a row from before its last move, such as a take-over's
+        request = engine_pb2.ActRequest(
+            table_id=self.table_id,
+            request_id=self._world.request_id(),
+            turn=self.view.round.turn.number,
+            action=action,
         )
+        while not await self._counts(stub, request):
+            pass
+
+    async def _counts(
+        self, stub: engine_pb2_grpc.TableServiceStub, request: engine_pb2.ActRequest
+    ) -> bool:
+        """Send it; whether it is settled. On a busy machine an engine may stand still a moment."""
+        try:
+            self._moved = (await stub.Act(request)).seq
+        except grpc.aio.AioRpcError as error:
+            if error.code() is not grpc.StatusCode.UNAVAILABLE:
+                raise
+            return False
+        return True
 
 
 def plain_action(view: table_pb2.TableView) -> table_pb2.Action | None:
@@ -206,6 +227,42 @@ def plain_action(view: table_pb2.TableView) -> table_pb2.Action | None:
         tile = view.round.drawn or view.round.rack[-1]
         return table_pb2.Action(discard=table_pb2.Discard(tile=tile))
     return None
+
+
+async def until(world: Platform, table_id: str, player: str, is_there: Any) -> table_pb2.TableView:
+    """Watch until the player's view is as asked for, without moving."""
+    stub = await world.tables_as(player)
+    watch = engine_pb2.WatchTableRequest(table_id=table_id, with_view=True)
+    async with asyncio.timeout(20):
+        async for message in stub.WatchTable(watch):
+            which = message.WhichOneof("message")
+            view = message.snapshot if which == "snapshot" else message.update.view
+            if which != "end" and is_there(view):
+                return view
+    raise AssertionError("the stream ended")
+
+
+async def playing(world: Platform, **terms: Any) -> tuple[str, str, str]:
+    """A table of two in its first turn: its id, who is to move, who is not."""
+    table_id = await world.open_table("anna", **terms)
+    await world.take_seat(table_id, "bert")
+    view = await until(world, table_id, "anna", lambda v: v.phase == Phase.PHASE_PLAYING)
+    mover = view.seats[view.round.turn.seat].player
+    return table_id, mover, "anna" if mover == "bert" else "bert"
+
+
+async def view_of(world: Platform, table_id: str, player: str) -> table_pb2.TableView:
+    stub = await world.tables_as(player)
+    return (await stub.GetTable(engine_pb2.GetTableRequest(table_id=table_id))).view
+
+
+def act(world: Platform, view: table_pb2.TableView, request_id: str = "") -> engine_pb2.ActRequest:
+    return engine_pb2.ActRequest(
+        table_id=view.config.table_id,
+        request_id=request_id or world.request_id(),
+        turn=view.round.turn.number,
+        action=plain_action(view),
+    )
 
 
 async def refused(call: Any) -> RpcFailure:

@@ -1,6 +1,8 @@
-"""``okeyctl tables verify`` against a real engine, and against one that changed a tile."""
+"""``okeyctl verify`` against a real engine, and against one that changed a tile."""
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -102,10 +104,14 @@ async def shown(world: Platform, table_id: str, match_no: int) -> engine_pb2.Lis
 
 
 async def verify(address: str, token_file: Path, *arguments: str) -> tuple[int, str, str]:
+    return await run("verify", address, token_file, *arguments)
+
+
+async def run(
+    command: str, address: str, token_file: Path, *arguments: str
+) -> tuple[int, str, str]:
     options = ("--engine", address, "--token-file", str(token_file))
-    result = await asyncio.to_thread(
-        CliRunner().invoke, app, ["tables", "verify", *arguments, *options]
-    )
+    result = await asyncio.to_thread(CliRunner().invoke, app, [command, *arguments, *options])
     return result.exit_code, result.stdout, result.stderr
 
 
@@ -142,6 +148,18 @@ async def test_a_klasik_round_follows_the_round_before(world: Platform, token_fi
     status, output, _ = await verify(world.engine_address, token_file, table_id, "1", "2")
     assert status == 0
     assert "is the next playing seat after seat" in output
+    status, output, _ = await run("replay", world.engine_address, token_file, table_id, "1")
+    assert status == 0
+    assert [line for line in output.splitlines() if line.startswith("match")] == [
+        line for line in output.splitlines() if re.match(r"match 1 round [12]  gösterge", line)
+    ]
+    assert output.count("ended: ") == 2
+    json_line = ("--json", table_id, "1", "2")
+    status, output, _ = await run("replay", world.engine_address, token_file, *json_line)
+    assert (status, json.loads(output)["round_no"]) == (0, 2)
+    status, _, error = await run("replay", world.engine_address, token_file, table_id, "2")
+    assert status == 2
+    assert "ROUND_NOT_FOUND" in error
 
 
 async def test_a_closed_tables_rounds_stay_open_to_anyones_checks(

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from okey.api.common.v1 import common_pb2
 from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
 from okey.rating import ChangeKind, Departure, Ladder
+from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.variant import Mode, Variant
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import VirtualClock
@@ -19,7 +20,8 @@ from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
 from services.rating.app import DatabaseUrlMissing, RatingApp
-from services.rating.ranking import Section
+from services.rating.difference import DifferenceKind
+from services.rating.section import Section
 from tests.fixtures.issuer import Issuer
 
 TABLE = "a" * 26
@@ -312,6 +314,7 @@ async def test_without_a_database_it_does_not_start(tmp_path: Path) -> None:
         (ChangeKind, dict(rating_pb2.ChangeKind.items())),
         (Departure, dict(rating_pb2.Departure.items())),
         (Section, dict(rating_pb2.Section.items())),
+        (DifferenceKind, dict(rating_pb2.DifferenceKind.items())),
         (Variant, dict(common_pb2.Variant.items())),
         (Mode, dict(common_pb2.Mode.items())),
     ],
@@ -323,3 +326,114 @@ def test_words_and_protocol_have_the_same_numbers(
     (prefix,) = prefixes
     named = {name.removeprefix(prefix): number for name, number in numbers.items() if number}
     assert named == {word.name: word.value for word in words if word.value}
+
+
+async def test_an_operator_starts_a_season_and_boards_of_both_are_read(stub_of: StubOf) -> None:
+    """The season's first match resets softly before it counts; the answers name their season."""
+    engine, player, operator = (stub_of(role) for role in (Role.ENGINE, Role.PLAYER, Role.OPERATOR))
+    await engine.RecordMatch(a_match())
+    request = rating_pb2.StartSeasonRequest(season=2, name="spring", keep_percent=0)
+    started = (await operator.StartSeason(request)).season
+    assert (started.season, started.name, started.keep_percent) == (2, "spring", 0)
+    assert (started.towards_milli, started.started_by) == (1_200_000, "caller")
+    assert (await operator.StartSeason(request)).season == started
+    recorded = await engine.RecordMatch(a_match(match_id=f"{TABLE}-2"))
+    kinds = [(c.kind, c.delta_milli, c.season) for c in recorded.changes if c.player_id == "ada"]
+    reset, match = rating_pb2.CHANGE_KIND_SEASON_RESET, rating_pb2.CHANGE_KIND_MATCH
+    assert kinds == [(reset, -10_000, 2), (match, 10_000, 2)] * 2
+    # Both reset together, so the sink's part is nothing.
+    assert list(recorded.sinks) == []
+    board = rating_pb2.ListLeaderboardRequest(
+        ladder=rating_pb2.LADDER_CANAK, section=rating_pb2.SECTION_PROVISIONAL
+    )
+    newest = await player.ListLeaderboard(board)
+    board.season = 1
+    first = await player.ListLeaderboard(board)
+    assert (newest.season, first.season) == (2, 1)
+    assert [e.rating.rated_matches for e in newest.entries] == [2, 2]
+    assert [e.rating.rated_matches for e in first.entries] == [1, 1]
+    rank = await player.GetRank(
+        rating_pb2.GetRankRequest(player_id="bo", ladder=rating_pb2.LADDER_CANAK, season=1)
+    )
+    assert (rank.season, rank.entry.rank, rank.players) == (1, 2, 2)
+    seasons = (await player.ListSeasons(rating_pb2.ListSeasonsRequest())).seasons
+    assert [(s.season, s.ended_ms > 0) for s in seasons] == [(2, False), (1, True)]
+
+
+async def test_half_is_kept_unless_an_operator_says_otherwise(stub_of: StubOf) -> None:
+    """0 % is another wish than none."""
+    operator = stub_of(Role.OPERATOR)
+    half = await operator.StartSeason(rating_pb2.StartSeasonRequest(season=2))
+    none = await operator.StartSeason(rating_pb2.StartSeasonRequest(season=3, keep_percent=0))
+    assert (half.season.keep_percent, none.season.keep_percent) == (50, 0)
+
+
+@pytest.mark.parametrize(
+    ("request_", "code", "reason"),
+    [
+        (
+            rating_pb2.StartSeasonRequest(season=4),
+            grpc.StatusCode.FAILED_PRECONDITION,
+            "SEASON_OUT_OF_ORDER",
+        ),
+        (
+            rating_pb2.StartSeasonRequest(season=2, name="autumn"),
+            grpc.StatusCode.ALREADY_EXISTS,
+            "SEASON_STARTED_DIFFERENTLY",
+        ),
+        (
+            rating_pb2.StartSeasonRequest(season=1),
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "INVALID_FIELD",
+        ),
+    ],
+)
+async def test_a_season_that_cannot_start_is_refused_by_name(
+    stub_of: StubOf, request_: rating_pb2.StartSeasonRequest, code: grpc.StatusCode, reason: str
+) -> None:
+    operator = stub_of(Role.OPERATOR)
+    await operator.StartSeason(rating_pb2.StartSeasonRequest(season=2))
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await operator.StartSeason(request_)
+    failure = from_rpc_error(refused.value)
+    assert (failure.code, failure.reason) == (code, reason)
+
+
+async def test_a_season_that_never_was_has_no_board(stub_of: StubOf) -> None:
+    request = rating_pb2.GetRankRequest(player_id="ada", ladder=rating_pb2.LADDER_CANAK, season=5)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await stub_of(Role.PLAYER).GetRank(request)
+    assert from_rpc_error(refused.value).reason == "SEASON_UNKNOWN"
+
+
+async def test_unknown_rules_are_no_last_word(stub_of: StubOf) -> None:
+    """The engine repeats an UNAVAILABLE report until a service that knows the rules takes it."""
+    request = a_match()
+    request.rules_version = "2031.01"
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await stub_of(Role.ENGINE).RecordMatch(request)
+    failure = from_rpc_error(refused.value)
+    assert (failure.code, failure.reason) == (
+        grpc.StatusCode.UNAVAILABLE,
+        "RATING_RULES_UNKNOWN",
+    )
+    request.rules_version = DEFAULT_RULE_SET.version
+    assert len((await stub_of(Role.ENGINE).RecordMatch(request)).changes) == 4
+    request.rules_version = ""
+    assert len((await stub_of(Role.ENGINE).RecordMatch(request)).changes) == 4
+
+
+async def test_a_rebuild_is_told_as_it_goes_on(stub_of: StubOf) -> None:
+    """Progress, then the summary; nothing differs."""
+    await stub_of(Role.ENGINE).RecordMatch(a_match())
+    operator = stub_of(Role.OPERATOR)
+    request = rating_pb2.RebuildRatingsRequest()
+    messages = [each async for each in operator.RebuildRatings(request)]
+    assert {each.WhichOneof("message") for each in messages[:-1]} == {"progress"}
+    summary = messages[-1].summary
+    assert (summary.records, summary.changes, summary.ratings) == (1, 4, 4)
+    assert (summary.differences, summary.mended) == (0, 0)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        async for _ in stub_of(Role.PLAYER).RebuildRatings(request):
+            pass
+    assert refused.value.code() is grpc.StatusCode.PERMISSION_DENIED

@@ -21,6 +21,7 @@ from services.engine.actor import Change, TableActor
 from services.engine.appending import Append, Verdict
 from services.engine.errors import RequestIdReused, SeatedElsewhere, TableReloading
 from services.engine.record import Row, encode_events
+from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
 from tests.factories import dealt
 from tests.unit.engine.world import mover, plain_move, turn_of, until, world_in
@@ -42,7 +43,14 @@ def playing(clock: VirtualClock) -> TableActor:
     """An actor whose table is in its first turn, at the factories' time."""
     table = dealt()
     steady = SteadyClock(clock)
-    actor = TableActor("t" * 26, steady, Durable(), lambda *_: None, lambda _: None)
+    actor = TableActor(
+        "t" * 26,
+        steady,
+        Durable(),
+        lambda *_: None,
+        lambda _: None,
+        Standstill(steady, stall_ms=2_000),
+    )
     state: TableState | None = None
     for event in table.events:
         state = evolve(state, event)

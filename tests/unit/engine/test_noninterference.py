@@ -19,9 +19,10 @@ from okey.table.decide import step
 from okey.table.events import Event
 from okey.table.public import REVEALED
 from okey.table.state import TableState
-from okey.table.view import SPECTATOR, view
+from okey.table.view import SPECTATOR
 from services.engine.record import Row
-from services.engine.wire import prompt_message, update_message, view_message, viewers_along
+from services.engine.updates import RowUpdates
+from services.engine.wire import update_message, view_message
 from tests.factories import PLAYERS, STOCK, Driver, canak, esli, klasik, paid, seed, solo, starting
 
 KINDS = {"canak-2": canak(2), "canak-4": canak(4), "klasik-4": klasik(4), "esli": esli()}
@@ -147,12 +148,10 @@ def stream(played: Played, state: TableState, viewer: int) -> list[bytes]:
     sent = [_bytes(state, viewer, 0, 0)]
     for seq, (command, now_ms) in enumerate(played.commands, start=1):
         context = c.Context(now_ms, c.SealedSeed(bytes(32), b"published"))
-        events, state = step(state, command, context)
-        row = Row(seq, now_ms, events)
-        viewers = list(viewers_along(events, player, viewer))
-        update = update_message(row, viewers, now_ms, NAMES)
-        update.prompt.CopyFrom(prompt_message(view(state, viewer)))
-        sent += [update.SerializeToString(deterministic=True), _bytes(state, viewer, seq, now_ms)]
+        before, (events, state) = state, step(state, command, context)
+        updates = RowUpdates(state, Row(seq, now_ms, events), now_ms, NAMES)
+        was, now = before.seat_of(player), state.seat_of(player)
+        sent.append(updates.wire(player, was, now, with_view=True))
     return sent
 
 

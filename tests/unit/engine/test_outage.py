@@ -7,13 +7,12 @@ import pytest
 from okey.api.engine.v1 import engine_pb2
 from okey.table import commands as c
 from okey.table.state import SeatStatus
-from okey_runtime.clock import VirtualClock
 from okey_runtime.database import DatabaseAway
 from okey_runtime.errors import RpcFailure
 from services.engine.actor import TableActor
 from services.engine.player_commands import PlayerCommands
 from tests.unit.engine.doubles import AWAY, declined
-from tests.unit.engine.world import FOR_EVER_MS, mover, plain_move, turn_of, until, world_in
+from tests.unit.engine.world import mover, plain_move, turn_of, until, world_in
 
 STATUS = engine_pb2.HoldStatus
 
@@ -79,8 +78,8 @@ async def test_a_clock_that_rang_into_an_outage_is_armed_again(tmp_path: Path) -
 
 async def until_lost(actor: TableActor) -> None:
     watcher = actor.watchers.add("", with_view=False)
-    ended = await watcher.next(FOR_EVER_MS, VirtualClock())
-    assert ended == engine_pb2.STREAM_END_REASON_TABLE_RELOADED
+    assert await watcher.next() == engine_pb2.STREAM_END_REASON_TABLE_RELOADED
+    watcher.close()
 
 
 async def test_a_stake_whose_verdict_is_late_is_requested(tmp_path: Path) -> None:
@@ -89,7 +88,7 @@ async def test_a_stake_whose_verdict_is_late_is_requested(tmp_path: Path) -> Non
         actor = await world.open()
         await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
         world.wallet.script.always = AWAY
-        commands = PlayerCommands(hold_wait_ms=1)
+        commands = PlayerCommands(hold_wait_ms=1, timeout_ms=5_000)
         asked = engine_pb2.TakeSeatRequest(table_id=actor.table_id, request_id="request-z")
         answer = await commands.take_seat(actor, "bert", asked)
         assert (answer.seat, answer.hold_status) == (1, STATUS.HOLD_STATUS_REQUESTED)
@@ -105,7 +104,7 @@ async def test_a_declined_stake_is_the_callers_error_each_time_it_asks(tmp_path:
         actor = await world.open()
         await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
         world.wallet.script.plan = [declined("INSUFFICIENT_FUNDS")]
-        commands = PlayerCommands(hold_wait_ms=5_000)
+        commands = PlayerCommands(hold_wait_ms=5_000, timeout_ms=5_000)
         asked = engine_pb2.TakeSeatRequest(table_id=actor.table_id, request_id="request-z")
         for _ in range(2):
             with pytest.raises(RpcFailure) as refusal:

@@ -13,6 +13,7 @@ from okey.api.common.v1 import common_pb2
 from okey.api.rating.v1 import rating_pb2
 from okey.api.wallet.v1 import wallet_pb2
 from okey.rules.finish import FinishKind
+from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.errors import TableIsClosed
@@ -251,6 +252,8 @@ async def test_ratings_learn_who_gave_up_and_how_it_ended(tmp_path: Path) -> Non
         assert match.result.WhichOneof("result") == "house_win"
         forfeited = rating_pb2.DEPARTURE_FORFEITED
         assert [seat.departure for seat in match.seats] == [forfeited, forfeited]
+        versions = {each.rules_version for each in (first, second, match)}
+        assert versions == {DEFAULT_RULE_SET.version}
 
 
 async def test_a_closed_table_is_retired_once_the_sinks_know_all(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ class Bell:
         self.clock = VirtualClock()
         self.steady = SteadyClock(self.clock)
         self.rung: list[tuple[str, Timer, int]] = []
-        self.timers = Timers(self.steady, self._ring)
+        self.timers = Timers(self.steady, self._ring, lambda: None)
 
     def _ring(self, table_id: str, timer: Timer) -> None:
         self.rung.append((table_id, timer, self.steady.now_ms()))

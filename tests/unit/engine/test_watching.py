@@ -1,5 +1,7 @@
 """Following a table: gapless, bounded, and only what one may see at each moment."""
 
+import asyncio
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from okey.api.engine.v1 import engine_pb2, table_pb2
@@ -7,12 +9,18 @@ from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.reasons import ForfeitReason, VacateReason
-from okey_runtime.clock import VirtualClock
 from okey_runtime.identity import Identity, Role
 from services.engine.actor import TableActor
-from services.engine.following import Followed, From, follow
+from services.engine.following import From, follow, watching
 from services.engine.record import Row
-from services.engine.watching import KEPT_ROWS, MOST_UNREAD, StreamEndReason, Watcher, Watchers
+from services.engine.watching import (
+    KEPT_ROWS,
+    MOST_UNREAD,
+    Shown,
+    StreamEndReason,
+    Watcher,
+    Watchers,
+)
 from services.engine.wire import viewers_along
 from tests.unit.engine.world import FOR_EVER_MS, World, mover, plain_move, turn_of, world_in
 
@@ -21,6 +29,31 @@ HIDDEN = 0
 
 def caller(player: str, expires_ms: int = FOR_EVER_MS) -> Identity:
     return Identity(player, frozenset({Role.PLAYER}), "", expires_ms)
+
+
+async def followed(
+    world: World, actor: TableActor, identity: Identity, start: From
+) -> AsyncGenerator[engine_pb2.PlayResponse, None]:
+    """The messages that the caller gets, the end at the end."""
+    sent: asyncio.Queue[engine_pb2.PlayResponse] = asyncio.Queue()
+
+    async def write(wire: bytes) -> None:
+        response = engine_pb2.PlayResponse.FromString(wire)
+        watched = engine_pb2.WatchTableResponse.FromString(wire)
+        assert (response.snapshot, response.update) == (watched.snapshot, watched.update)
+        sent.put_nowait(response)
+
+    async def tell(watcher: Watcher) -> None:
+        end = await follow(actor, watcher, start, world.steady, write)
+        sent.put_nowait(engine_pb2.PlayResponse(end=end))
+
+    with watching(actor, identity, start, world.steady) as watcher:
+        telling = asyncio.create_task(tell(watcher))
+        try:
+            while True:
+                yield await sent.get()
+        finally:
+            telling.cancel()
 
 
 class Stream:
@@ -35,20 +68,20 @@ class Stream:
         *,
         views: bool = False,
     ) -> None:
-        self._stream = follow(actor, caller(player), From(after, views), world.steady)
+        self._stream = followed(world, actor, caller(player), From(after, views))
 
-    async def next(self) -> Followed:
+    async def next(self) -> engine_pb2.PlayResponse:
         return await anext(self._stream)
 
     async def update(self) -> engine_pb2.TableUpdate:
         followed = await self.next()
-        assert isinstance(followed, engine_pb2.TableUpdate)
-        return followed
+        assert followed.HasField("update")
+        return followed.update
 
     async def snapshot(self) -> table_pb2.TableView:
         followed = await self.next()
-        assert isinstance(followed, table_pb2.TableView)
-        return followed
+        assert followed.HasField("snapshot")
+        return followed.snapshot
 
     async def close(self) -> None:
         await self._stream.aclose()
@@ -101,15 +134,13 @@ async def test_who_is_no_player_sees_no_seats_tiles_whatever_it_is_called(tmp_pa
         cursor = actor.seq
         await actor.submit(plain_move(actor), world.request(mover(actor)))  # the starter discards
         namesake = Identity(mover(actor), frozenset({Role.OPERATOR}), "", FOR_EVER_MS)
-        live = follow(actor, namesake, From(None, with_view=True), world.steady)
-        snapshot = await anext(live)
-        assert isinstance(snapshot, table_pb2.TableView)
+        live = followed(world, actor, namesake, From(None, with_view=True))
+        snapshot = (await anext(live)).snapshot
         assert (snapshot.viewer, list(snapshot.round.rack)) == (-1, [])
         await actor.submit(plain_move(actor), world.request(mover(actor)))
-        late = follow(actor, namesake, From(cursor + 1, with_view=True), world.steady)
+        late = followed(world, actor, namesake, From(cursor + 1, with_view=True))
         for stream in (live, late):
-            update = await anext(stream)
-            assert isinstance(update, engine_pb2.TableUpdate)
+            update = (await anext(stream)).update
             assert drawn_tiles(update) == [HIDDEN]
             assert (update.prompt.viewer, list(update.prompt.legal_actions)) == (-1, [])
             assert (update.view.viewer, list(update.view.round.rack)) == (-1, [])
@@ -161,18 +192,16 @@ async def test_a_slow_reader_is_cut_and_told_its_cursor(tmp_path: Path) -> None:
     """A bounded queue: one unread row too many ends the stream, resumably."""
     watcher = Watcher("anna", with_view=False)
     for seq in range(1, MOST_UNREAD + 2):
-        watcher.give(engine_pb2.TableUpdate(seq=seq))
-    ended = await watcher.next(FOR_EVER_MS, VirtualClock())
-    assert ended == StreamEndReason.STREAM_END_REASON_SLOW_READER
+        watcher.give(Shown(seq, b""))
+    assert await watcher.next() == StreamEndReason.STREAM_END_REASON_SLOW_READER
+    watcher.close()
 
 
 async def test_a_reader_that_keeps_up_is_never_cut() -> None:
     watcher = Watcher("anna", with_view=False)
     for seq in range(1, 3 * MOST_UNREAD):
-        watcher.give(engine_pb2.TableUpdate(seq=seq))
-        got = await watcher.next(FOR_EVER_MS, VirtualClock())
-        assert isinstance(got, engine_pb2.TableUpdate)
-        assert got.seq == seq
+        watcher.give(Shown(seq, b""))
+        assert await watcher.next() == Shown(seq, b"")
 
 
 async def test_a_stream_ends_with_its_token(tmp_path: Path) -> None:
@@ -180,10 +209,9 @@ async def test_a_stream_ends_with_its_token(tmp_path: Path) -> None:
     async with world_in(tmp_path) as world:
         actor = await world.dealt()
         ends_ms = world.steady.now_ms()
-        stream = follow(actor, caller("anna", ends_ms), From(None, False), world.steady)
-        assert isinstance(await anext(stream), table_pb2.TableView)
-        end = await anext(stream)
-        assert isinstance(end, engine_pb2.StreamEnd)
+        stream = followed(world, actor, caller("anna", ends_ms), From(None, False))
+        assert (await anext(stream)).HasField("snapshot")
+        end = (await anext(stream)).end
         assert end.reason == StreamEndReason.STREAM_END_REASON_TOKEN_EXPIRED
         assert end.seq == actor.seq
 
@@ -194,15 +222,11 @@ async def test_a_closed_table_says_everything_and_ends_the_stream(tmp_path: Path
         stream = Stream(world, actor, "anna")
         await stream.snapshot()
         await actor.submit(c.LeaveSeat("anna"), world.request("anna"))
-        followed: list[Followed] = []
-        while not isinstance(followed[-1] if followed else None, engine_pb2.StreamEnd):
-            followed.append(await stream.next())
-        last = followed[-2]
-        assert isinstance(last, engine_pb2.TableUpdate)
-        assert last.events[-1].WhichOneof("event") == "table_closed"
-        end = followed[-1]
-        assert isinstance(end, engine_pb2.StreamEnd)
-        assert end.reason == StreamEndReason.STREAM_END_REASON_TABLE_CLOSED
+        seen = [await stream.next()]
+        while not seen[-1].HasField("end"):
+            seen.append(await stream.next())
+        assert seen[-2].update.events[-1].WhichOneof("event") == "table_closed"
+        assert seen[-1].end.reason == StreamEndReason.STREAM_END_REASON_TABLE_CLOSED
 
 
 async def test_names_come_with_the_row_that_seats_their_owner(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 """An engine without its gRPC door: tables on a real journal, a virtual clock, scripted services."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.table import commands as c
@@ -19,10 +20,15 @@ from services.engine.app import MIGRATIONS
 from services.engine.appending import Append, Verdict
 from services.engine.errors import TableReloading
 from services.engine.group_commit import GroupCommit
-from services.engine.journal import Journal
+from services.engine.journal import Journal, Registered
+from services.engine.operators import Operators
 from services.engine.rating_sink import RatingSink
-from services.engine.record import Request
+from services.engine.record import Request, Row
+from services.engine.renewal import Renewal
+from services.engine.snapshots import Snapshots
+from services.engine.standstill import BEAT_MS, Standstill, WatchedStore
 from services.engine.steady_clock import SteadyClock
+from services.engine.stores import Stores
 from services.engine.tables import Tables
 from services.engine.wallet_sink import WalletSink
 from services.engine.watching import Watcher
@@ -33,13 +39,71 @@ TABLE_ID = "t" * 26
 
 
 class LosableJournal(Journal):
-    """The journal; ``losses`` says of the next commits whether they are lost before or after."""
+    """The journal; ``losses`` says of the next commits whether they are lost before or after.
 
-    def __init__(self, database: Database) -> None:
+    Renewals are kept in memory: virtual time passes faster than a disk writes.
+    """
+
+    def __init__(self, database: Database, renewals: dict[str, int]) -> None:
         super().__init__(database)
+        self._renewals = renewals
         self.losses: list[str] = []
+        self.is_away = False
+        self.stuck: set[str] = set()
+        self.appends = 0
+        self.looks = asyncio.Event()
+        """Cleared, it keeps the registry's answers from arriving."""
+        self.looks.set()
+        self._free = asyncio.Event()
+        self._free.set()
+        self._answered = asyncio.Event()
+        self._answered.set()
+
+    def hold(self) -> None:
+        """Answer no commit until ``let_go``."""
+        self._free.clear()
+
+    def let_go(self) -> None:
+        """Answer commits again."""
+        self._free.set()
+
+    async def registered(self, table_id: str) -> Registered | None:
+        found = await super().registered(table_id)
+        await self.looks.wait()
+        return found
+
+    async def renew(self, engine: str, address: str, now_ms: int) -> None:
+        self._refuse_if_away()
+        self._renewals[engine] = now_ms
+
+    async def rows(self, table_id: str, after: int = 0) -> list[Row]:
+        if table_id in self.stuck:
+            await asyncio.Event().wait()  # for ever: the engine crashes first
+        return await super().rows(table_id, after)
+
+    async def last_renewal_ms(self) -> int:
+        return max(self._renewals.values(), default=0)
+
+    def _refuse_if_away(self) -> None:
+        if self.is_away:
+            raise DatabaseAway("away, as the test says")
 
     async def append(self, batch: Sequence[Append]) -> list[Verdict]:
+        self.appends += 1
+        self._answered.clear()
+        try:
+            return await self._append(batch)
+        finally:
+            self._answered.set()
+
+    async def answered(self) -> None:
+        """Return once no commit is under way, those apart that are held."""
+        if self._free.is_set():
+            await self._answered.wait()
+
+    async def _append(self, batch: Sequence[Append]) -> list[Verdict]:
+        await self._free.wait()
+        self._refuse_if_away()
         loss = self.losses.pop(0) if self.losses else ""
         verdicts = [] if loss == "before" else await super().append(batch)
         if loss:
@@ -52,10 +116,13 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.clock = VirtualClock()
+        self.stall_ms = 2_000
         self.wallet = wallet_double()
         self.rating = rating_double()
         self.bots = BotDouble()
+        self.snapshot_every_rows = 500
         self.url = f"sqlite:///{folder / 'engine.db'}"
+        self._renewals: dict[str, int] = {}
         self._numbers = count(1)
         self._doubles = AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
@@ -66,28 +133,62 @@ class World:
         self._rating_channel = await self._doubles.enter_async_context(served(self.rating))
         await self.boot()
 
-    async def boot(self) -> None:
+    async def boot(self, stuck: str = "") -> None:
+        """Start the engine; the rows of the table ``stuck`` never come from the disk."""
         self.database = Database(self.url)
-        self.journal = LosableJournal(self.database)
+        self.journal = LosableJournal(self.database, self._renewals)
+        self.journal.stuck = {stuck}
         self.steady = SteadyClock(self.clock)
-        commit = GroupCommit(self.journal, self.steady)
+        self.standstill = Standstill(self.steady, self.stall_ms)
+        commit = GroupCommit(WatchedStore(self.journal, self.standstill), self.steady)
         self.tables = Tables(
-            self.journal,
+            Stores(
+                self.journal,
+                Snapshots(self.database),
+                Operators(self.database),
+                self.snapshot_every_rows,
+            ),
             commit,
             self.steady,
             [WalletSink(self._wallet_channel), RatingSink(self._rating_channel)],
             AiSeats(self.bots, self.steady, pace_ms=0, timeout_ms=1_000),
             "engine",
+            self.standstill,
         )
-        work = (commit.run(), self.tables.timers.run())
-        self._tasks = [asyncio.create_task(each) for each in work]
+        self.renewal = Renewal(
+            self.journal, self.steady, self.standstill, self.tables, "engine", "here"
+        )
+        self._spawn(commit.run(), self.tables.timers.run())
         await self.tables.recover()
+        self._spawn(self.renewal.run())
+        if not stuck:
+            await self.tables.loaded()
+
+    def watch_the_process(self) -> None:
+        """Notice time in which nothing ran; from now on ``pass_ms`` lets it pass."""
+        self._spawn(self.standstill.run())
+
+    def forget_renewals(self) -> None:
+        """As if no engine had ever lived."""
+        self._renewals.clear()
+
+    async def pass_ms(self, ms: int) -> None:
+        """Let time pass while everything runs."""
+        for left_ms in range(ms, 0, -BEAT_MS):
+            self.clock.advance_ms(min(left_ms, BEAT_MS))
+            await self.settled()
+            # A disk is slower than virtual time.
+            await self.journal.answered()
+
+    def _spawn(self, *work: Coroutine[Any, Any, None]) -> None:
+        self._tasks += [asyncio.create_task(each) for each in work]
 
     async def crash(self) -> None:
         await self.tables.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
         await self.database.close()
 
     async def stop(self) -> None:
@@ -105,10 +206,14 @@ class World:
         actor, _ = await self.tables.open(command, self.request(player), names)
         return actor
 
-    async def dealt(self, config: TableConfig | None = None) -> TableActor:
+    async def dealt(
+        self, config: TableConfig | None = None, players: tuple[str, str] = ("anna", "bert")
+    ) -> TableActor:
         """A table of two people where the first turn runs."""
-        actor = await self.open(config)
-        await actor.submit(c.TakeSeat("bert"), self.request("bert"), (("bert", "Bert"),))
+        first, second = players
+        actor = await self.open(config, first)
+        names = ((second, second.title()),)
+        await actor.submit(c.TakeSeat(second), self.request(second), names)
         await until(actor, lambda state: state.phase is Phase.COUNTDOWN)
         await self.pass_countdown(actor)
         return actor
@@ -125,6 +230,11 @@ class World:
     async def pass_countdown(self, actor: TableActor) -> None:
         await self.ring(actor, c.TimerKind.COUNTDOWN)
         await until(actor, lambda state: state.round is not None)
+
+    async def settled(self) -> None:
+        """Let whatever can run now run, short of what waits for time or for others."""
+        for _ in range(20):
+            await asyncio.sleep(0)
 
     async def ring(self, actor: TableActor, kind: c.TimerKind) -> None:
         """Let the time pass until that clock of the table is due."""
@@ -150,7 +260,7 @@ async def until(actor: TableActor, is_there: Callable[[TableState], bool]) -> No
     try:
         async with asyncio.timeout(10):
             while not is_there(actor.table):
-                await watcher.next(FOR_EVER_MS, VirtualClock())
+                await watcher.next()
     finally:
         actor.watchers.remove(watcher)
 

@@ -1,4 +1,4 @@
-"""``okeyctl tables verify``: what a finished round proves, and what is said where it does not."""
+"""``okeyctl verify``: what a finished round proves, and what is said where it does not."""
 
 from collections.abc import Callable
 

@@ -8,6 +8,7 @@ from okey_runtime.errors import RpcFailure, from_rpc_error
 from tests.unit.runtime.echo import (
     BIDI,
     CLIENT_STREAM,
+    LENIENT,
     SERVER_STREAM,
     UNARY,
     UNLISTED,
@@ -29,7 +30,7 @@ class Caller:
 
     def begin(self, method: str, *requests: Any, timeout_s: float | None = 10) -> Any:
         """The call object, begun and not awaited."""
-        takes_stream = method in (CLIENT_STREAM, BIDI)
+        takes_stream = method in (CLIENT_STREAM, BIDI, LENIENT)
         return self._methods[method](
             iter(requests) if takes_stream else requests[0], timeout=timeout_s
         )

@@ -8,16 +8,17 @@ import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from buf.validate import validate_pb2
-from okey.errors import Refused
+from okey.errors import OkeyError, Refused
 from okey_runtime.access import AccessTable
 from okey_runtime.config import ServiceSettings
 from okey_runtime.identity import Role, current_identity
+from okey_runtime.interceptors import checked_message, validates_itself
 from okey_runtime.server import ServiceServer
 
 SERVICE = "okey.test.EchoService"
-UNARY, SERVER_STREAM, CLIENT_STREAM, BIDI, WRITER, UNLISTED, UNSERVED = (
-    f"/{SERVICE}/{name}"
-    for name in ("Unary", "ServerStream", "ClientStream", "Bidi", "Writer", "Unlisted", "Unserved")
+LISTED = ("Unary", "ServerStream", "ClientStream", "Bidi", "Writer", "Lenient")
+UNARY, SERVER_STREAM, CLIENT_STREAM, BIDI, WRITER, LENIENT, UNLISTED, UNSERVED = (
+    f"/{SERVICE}/{name}" for name in (*LISTED, "Unlisted", "Unserved")
 )
 
 
@@ -49,13 +50,7 @@ class EchoApp:
     """Answers each message with the caller's subject; ``log`` notes what happened to the calls."""
 
     services = (SERVICE,)
-    access = AccessTable.of(
-        SERVICE,
-        {
-            name: {Role.PLAYER, Role.ENGINE}
-            for name in ("Unary", "ServerStream", "ClientStream", "Bidi", "Writer")
-        },
-    )
+    access = AccessTable.of(SERVICE, {name: {Role.PLAYER, Role.ENGINE} for name in LISTED})
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
@@ -75,6 +70,7 @@ class EchoApp:
             "Writer": (grpc.unary_stream_rpc_method_handler, self._writer),
             "ClientStream": (grpc.stream_unary_rpc_method_handler, self._client_stream),
             "Bidi": (grpc.stream_stream_rpc_method_handler, self._bidi),
+            "Lenient": (grpc.stream_stream_rpc_method_handler, self._lenient),
         }
         handlers = {
             name: make(
@@ -117,6 +113,16 @@ class EchoApp:
             await self._do(request.what, context)
             yield ask(current_identity().subject)
 
+    @validates_itself
+    async def _lenient(self, requests: Any, context: Any) -> AsyncIterator[Any]:
+        """Answers what is wrong with a message, in bytes; goes on."""
+        async for request in requests:
+            try:
+                answer = ask(checked_message(request).what)
+            except OkeyError as error:
+                answer = ask(error.reason)
+            yield answer.SerializeToString()
+
     async def _do(self, what: str, context: Any) -> None:
         self.entered.set()
         if what == "refuse":
@@ -146,5 +152,6 @@ def methods(channel: grpc.aio.Channel) -> dict[str, Any]:
         (WRITER, channel.unary_stream),
         (CLIENT_STREAM, channel.stream_unary),
         (BIDI, channel.stream_stream),
+        (LENIENT, channel.stream_stream),
     )
     return {method: make(method, **codec) for method, make in kinds}

@@ -4,19 +4,25 @@ from typing import Any
 import grpc
 import pytest
 import structlog
-from prometheus_client import REGISTRY, CollectorRegistry
+from prometheus_client import REGISTRY
 
 from okey_runtime.auth import Role
-from okey_runtime.channel import open_channel
 from okey_runtime.errors import RpcFailure, from_rpc_error
-from okey_runtime.interceptors import CallInterceptor
-from okey_runtime.metrics import RpcMetrics
 from okey_runtime.server import ServiceServer
-from okey_runtime.service_token import fixed_token
 from okey_runtime.trace import adopt_trace
 from tests.unit.runtime.caller import KINDS, Caller
 from tests.unit.runtime.conftest import Connect
-from tests.unit.runtime.echo import BIDI, CLIENT_STREAM, UNARY, UNLISTED, UNSERVED, EchoApp, ask
+from tests.unit.runtime.echo import (
+    BIDI,
+    CLIENT_STREAM,
+    LENIENT,
+    UNARY,
+    UNLISTED,
+    UNSERVED,
+    Ask,
+    EchoApp,
+    ask,
+)
 from tests.unit.runtime.tokens import Issuer
 
 Code = grpc.StatusCode
@@ -250,19 +256,11 @@ async def test_a_trace_goes_with_the_call(connect: Connect) -> None:
     assert [line["trace_id"] for line in logged] == [trace_id]
 
 
-async def test_a_method_may_answer_malformed_stream_messages_itself(
-    app: EchoApp, issuer: Issuer
-) -> None:
-    interceptor = CallInterceptor(
-        issuer.verifier(), app.access, RpcMetrics(CollectorRegistry()), frozenset({BIDI})
+async def test_a_method_may_answer_malformed_stream_messages_itself(connect: Connect) -> None:
+    """It is told what is wrong with each, and the stream goes on; its answers may be bytes."""
+    method: Any = (await connect()).channel.stream_stream(
+        LENIENT, response_deserializer=Ask.FromString
     )
-    server = grpc.aio.server(interceptors=[interceptor])
-    app.register(server)
-    address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
-    await server.start()
-    async with open_channel(address, token=fixed_token(issuer.token())) as channel:
-        caller = Caller(channel)
-        assert await caller.call(BIDI, ask(stake=7)) == ["ayse"]
-        assert (await caller.failure(CLIENT_STREAM, ask(stake=7))).reason == "INVALID_FIELD"
-        assert (await raw_failure(caller, BIDI, NO_PROTOBUF)).reason == "MALFORMED_REQUEST"
-    await server.stop(None)
+    messages = [ask(stake=7).SerializeToString(), NO_PROTOBUF, ask("good").SerializeToString()]
+    answers = [answer.what async for answer in method(iter(messages))]
+    assert answers == ["INVALID_FIELD", "MALFORMED_REQUEST", "good"]

@@ -2,7 +2,7 @@ import asyncio
 import urllib.request
 
 import pytest
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry, Gauge, Histogram
 
 from okey_runtime.clock import VirtualClock
 from okey_runtime.metrics import MetricsServer, RpcMetrics, watch_loop_lag
@@ -42,12 +42,14 @@ def test_streams_have_no_latency() -> None:
 async def test_the_loops_lag_is_measured() -> None:
     clock = VirtualClock()
     registry = CollectorRegistry()
-    watching = asyncio.create_task(watch_loop_lag(clock, Gauge("lag", "", registry=registry)))
+    lag = Histogram("lag", "", registry=registry)
+    watching = asyncio.create_task(watch_loop_lag(clock, lag))
     await asyncio.sleep(0)
     clock.advance_ms(700)
     await asyncio.sleep(0)
     watching.cancel()
-    assert registry.get_sample_value("lag") == 0.2
+    assert registry.get_sample_value("lag_sum") == 0.2
+    assert registry.get_sample_value("lag_count") == 1
 
 
 async def test_metrics_are_served_over_http_until_stopped() -> None:

@@ -91,8 +91,10 @@ def test_callers_know_whom_they_call(tmp_path: Path, monkeypatch: pytest.MonkeyP
     lobby = settings_of(planned["lobby"], monkeypatch)
     assert isinstance(lobby, LobbySettings)
     assert lobby.engine_address == PORTS["engine"].address
-    assert lobby.redis_url is not None
-    assert lobby.redis_url.get_secret_value() == f"redis://{PORTS['valkey'].address}/0"
+    for name in ("lobby", "rating"):
+        redis_url = settings_of(planned[name], monkeypatch).redis_url
+        assert redis_url is not None
+        assert redis_url.get_secret_value() == f"redis://{PORTS['valkey'].address}/0"
 
 
 def test_only_named_variables_are_passed_on(tmp_path: Path) -> None:

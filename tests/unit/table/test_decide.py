@@ -43,6 +43,7 @@ SAMPLES: tuple[c.Command, ...] = (
     c.ConfirmSettlement("unknown"),
     c.Expire(c.Timer(c.TimerKind.IDLE, 1)),
     c.VoidMatch("operator", "note"),
+    c.VoidTable("operator", "note"),
     c.TakeOver("engine", 0),
 )
 WALLET = (c.ConfirmHold, c.DeclineHold, c.ConfirmStart, c.DeclineStart, c.ConfirmSettlement)

@@ -222,6 +222,12 @@ class TableMachine(RuleBasedStateMachine):
         if is_sure == 0:
             self.attempt(c.VoidMatch("op", "test"))
 
+    @rule(is_sure=st.integers(0, 20))
+    def an_operator_ends_the_table(self, is_sure: int) -> None:
+        """M10: whatever it was doing, and every chip goes where it belongs."""
+        if is_sure == 0:
+            self.attempt(c.VoidTable("op", "test"))
+
     # What always holds
 
     def hand_to_move(self) -> tuple[Tile, ...]:

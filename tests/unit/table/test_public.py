@@ -168,6 +168,13 @@ def test_a_voided_match_publishes_the_seed_that_stood() -> None:
             assert "a private note" not in seen
 
 
+def test_nobody_learns_which_operator_ended_a_table() -> None:
+    """M10: nor why; that it was an operator is in the reason."""
+    closed = the(dealt().do(c.VoidTable("operator-7", "a private note")), e.TableClosed)
+    for viewer in VIEWERS:
+        assert list(leaves(public_event(closed, viewer))) == [closed.reason]
+
+
 def voided() -> tuple[e.Event, ...]:
     table: Driver = dealt()
     return table.do(c.VoidMatch("operator-7", "a private note"))

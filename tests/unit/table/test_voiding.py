@@ -7,8 +7,8 @@ import pytest
 from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table import events as e
-from okey.table.errors import NoMatchRunning, TurnOver
-from okey.table.reasons import CloseReason, RoundResult, VoidReason
+from okey.table.errors import NoMatchRunning, TableIsClosed, TurnOver
+from okey.table.reasons import CloseReason, RoundResult, VacateReason, VoidReason
 from okey.table.state import Phase, SeatStatus, running_timers
 from tests.factories import (
     PLAYERS,
@@ -19,6 +19,7 @@ from tests.factories import (
     kinds,
     klasik,
     nachspiel,
+    of_kind,
     opened,
     paid,
     paused,
@@ -130,3 +131,65 @@ def test_no_move_counts_after_it() -> None:
 def test_only_a_running_match_is_voided(build: Callable[[], Driver]) -> None:
     """M10, M5: a start or a result that the wallet has is not overtaken."""
     build().refused(VOID, NoMatchRunning)
+
+
+END = c.VoidTable("operator-7", "the table is broken")
+
+
+@pytest.mark.parametrize("build", [lambda: dealt(klasik(4)), lambda: dealt(canak(4)), paused])
+def test_a_voided_table_voids_its_running_match_and_closes(build: Callable[[], Driver]) -> None:
+    """M10: who ended it and why stands in both events; nobody is asked for a stake again."""
+    table = build()
+    events = table.do(END)
+    voided, closed = the(events, e.MatchVoided), the(events, e.TableClosed)
+    assert (voided.reason, voided.operator, voided.note) == (
+        VoidReason.OPERATOR,
+        "operator-7",
+        "the table is broken",
+    )
+    assert closed == e.TableClosed(CloseReason.VOIDED, "operator-7", "the table is broken")
+    assert "NachspielStarted" not in kinds(events)
+    assert (table.state.phase, table.state.match, table.state.round) == (Phase.CLOSED, None, None)
+    assert running_timers(table.state) == ()
+
+
+@pytest.mark.parametrize("build", [opened, paid])
+def test_a_voided_table_gives_back_the_stakes_of_the_coming_match(
+    build: Callable[[], Driver],
+) -> None:
+    """M10, M1: held or only asked for, each hold is voided by its own event."""
+    table = build()
+    asked = [seat.hold_id for seat in table.state.seats if seat.hold_id]
+    events = table.do(END)
+    vacated = of_kind(events, e.SeatVacated)
+    assert asked
+    assert [event.hold_id for event in vacated] == asked
+    assert {event.reason for event in vacated} == {VacateReason.VOIDED}
+    assert kinds(events)[-1] == "TableClosed"
+
+
+def test_a_start_that_is_with_the_wallet_is_overtaken() -> None:
+    """M10, M5: the wallet is told to void the match after whatever it answers, which is ignored."""
+    table = starting()
+    match_id = table.state.match_id
+    events = table.do(END)
+    assert kinds(events) == ["MatchVoided", "TableClosed"]
+    assert the(events, e.MatchVoided).match_id == match_id
+    assert table.do(c.ConfirmStart(match_id)) == ()
+
+
+def test_a_result_that_is_with_the_wallet_stands() -> None:
+    """M10, M5: what is won is won; the table closes without waiting for the answer."""
+    table = settling()
+    match_id = table.state.match_id
+    assert kinds(table.do(END)) == ["TableClosed"]
+    assert table.do(c.ConfirmSettlement(match_id)) == ()
+
+
+def test_a_table_in_the_nachspiel_gives_its_kasa_to_the_house() -> None:
+    """M10, Ç10: nobody has paid again, so nothing else moves."""
+    table = nachspiel()
+    assert table.state.kasa > 0
+    assert kinds(table.do(END)) == ["TableClosed"]
+    assert table.state.kasa == 0
+    table.refused(END, TableIsClosed)

@@ -4,7 +4,7 @@
 
 -- The legs are checked and become postings and balances. It runs as the schema's owner, because the
 -- application may write neither; pg_temp comes last, so that nobody shadows a table.
-CREATE FUNCTION book_journal() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION book_journal() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     is_sound boolean;
@@ -20,9 +20,13 @@ BEGIN
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     INSERT INTO postings (journal_id, account, amount, balance_after, version)
-        SELECT NEW.journal_id, leg.key, leg.amount, accounts.balance + leg.amount, accounts.version + 1
+        SELECT NEW.journal_id, leg.key, leg.amount, before.balance + leg.amount, before.version + 1
         FROM (SELECT key, value::bigint AS amount FROM json_each_text(NEW.legs::json)) AS leg
-        LEFT JOIN accounts ON accounts.account = leg.key;
+        -- LIMIT, so that each is looked up by its name: PostgreSQL expects a hundred legs of any JSON, and
+        -- would rather read all accounts.
+        LEFT JOIN LATERAL (
+            SELECT balance, version FROM accounts WHERE account = leg.key LIMIT 1
+        ) AS before ON true;
     UPDATE accounts SET balance = postings.balance_after, version = postings.version
         FROM postings
         WHERE postings.journal_id = NEW.journal_id AND postings.account = accounts.account;
@@ -32,7 +36,7 @@ END $$
 -- A posting is a leg of its journal, and goes on from its account's last one. There is no late leg: all
 -- legs are posted when their journal is inserted, and the primary key refuses a second posting of one. (Names
 -- with their schema cost less than a search path a call.)
-CREATE FUNCTION guard_posting() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION guard_posting() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT EXISTS (
         SELECT FROM public.journals
@@ -53,7 +57,7 @@ BEGIN
 END $$
 
 -- An account opens empty, follows its next posting, and stays.
-CREATE FUNCTION guard_account() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION guard_account() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
         IF (NEW.balance, NEW.version) = (0, 0) THEN
@@ -72,7 +76,7 @@ BEGIN
         USING ERRCODE = 'integrity_constraint_violation';
 END $$
 
-CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION '% are only added to', TG_TABLE_NAME
         USING ERRCODE = 'integrity_constraint_violation';

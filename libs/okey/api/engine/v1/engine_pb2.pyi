@@ -10,7 +10,8 @@ same id is refused (REQUEST_ID_REUSED); a refusal is judged anew. Every move nam
 
 Errors are `google.rpc.Status` with an `ErrorInfo.reason`. Everywhere: INVALID_FIELD (shape), TABLE_NOT_FOUND,
 NOT_SEATED (the caller owns no seat there), TABLE_CLOSED, REQUEST_ID_REUSED, and, UNAVAILABLE, safe to send again:
-DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
+DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED; DEADLINE_EXCEEDED, safe to send again:
+COMMAND_TIMED_OUT; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
 """
 
 from collections import abc as _abc
@@ -960,6 +961,9 @@ class PlayRequest(_message.Message):
     FORFEIT_FIELD_NUMBER: _builtins.int
     RETURN_TO_SEAT_FIELD_NUMBER: _builtins.int
     PLAY_ON_FIELD_NUMBER: _builtins.int
+    TIMEOUT_MS_FIELD_NUMBER: _builtins.int
+    timeout_ms: _builtins.int
+    """Milliseconds within which the command is to be answered, at most the engine's own limit, which 0 stands for."""
     @_builtins.property
     def attach(self) -> Global___Attach:
         """Opens the stream."""
@@ -998,10 +1002,11 @@ class PlayRequest(_message.Message):
         forfeit: Global___ForfeitRequest | None = ...,
         return_to_seat: Global___ReturnToSeatRequest | None = ...,
         play_on: Global___PlayOnRequest | None = ...,
+        timeout_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_nonce", b"add_nonce", "attach", b"attach", "forfeit", b"forfeit", "leave_seat", b"leave_seat", "message", b"message", "play_on", b"play_on", "return_to_seat", b"return_to_seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_nonce", b"add_nonce", "attach", b"attach", "forfeit", b"forfeit", "leave_seat", b"leave_seat", "message", b"message", "play_on", b"play_on", "return_to_seat", b"return_to_seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_nonce", b"add_nonce", "attach", b"attach", "forfeit", b"forfeit", "leave_seat", b"leave_seat", "message", b"message", "play_on", b"play_on", "return_to_seat", b"return_to_seat", "timeout_ms", b"timeout_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["attach", "act", "leave_seat", "add_nonce", "forfeit", "return_to_seat", "play_on"]  # noqa: Y015
     _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
@@ -1095,7 +1100,7 @@ class CommandResult(_message.Message):
     SEQ_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """Which command."""
+    """Which command; empty where the message could not be read so far."""
     seq: _builtins.int
     """The row that it became; 0 where it was refused."""
     @_builtins.property
@@ -1303,6 +1308,7 @@ class TableSummary(_message.Message):
     SEATS_FIELD_NUMBER: _builtins.int
     IS_QUARANTINED_FIELD_NUMBER: _builtins.int
     CREATED_MS_FIELD_NUMBER: _builtins.int
+    QUARANTINE_REASON_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table."""
     phase: _table_pb2.Phase.ValueType
@@ -1330,9 +1336,11 @@ class TableSummary(_message.Message):
     seq: _builtins.int
     """The newest row."""
     is_quarantined: _builtins.bool
-    """Whether its journal does not replay, so that it stands still."""
+    """Whether it stands still: its journal does not replay, or an audit or an operator stopped it."""
     created_ms: _builtins.int
     """When the table was made."""
+    quarantine_reason: _builtins.str
+    """Why it stands still, where it does."""
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[_table_pb2.SeatView]:
         """The seats, by number, without tiles."""
@@ -1356,10 +1364,11 @@ class TableSummary(_message.Message):
         seats: _abc.Iterable[_table_pb2.SeatView] | None = ...,
         is_quarantined: _builtins.bool = ...,
         created_ms: _builtins.int = ...,
+        quarantine_reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "created_ms", b"created_ms", "house_fill_after_ms", b"house_fill_after_ms", "is_quarantined", b"is_quarantined", "kasa", b"kasa", "match_no", b"match_no", "mode", b"mode", "phase", b"phase", "seat_count", b"seat_count", "seats", b"seats", "seq", b"seq", "stake", b"stake", "start_points", b"start_points", "table_id", b"table_id", "turn_timeout_ms", b"turn_timeout_ms", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "created_ms", b"created_ms", "house_fill_after_ms", b"house_fill_after_ms", "is_quarantined", b"is_quarantined", "kasa", b"kasa", "match_no", b"match_no", "mode", b"mode", "phase", b"phase", "quarantine_reason", b"quarantine_reason", "seat_count", b"seat_count", "seats", b"seats", "seq", b"seq", "stake", b"stake", "start_points", b"start_points", "table_id", b"table_id", "turn_timeout_ms", b"turn_timeout_ms", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1474,6 +1483,70 @@ class VoidMatchResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___VoidMatchResponse: _TypeAlias = VoidMatchResponse  # noqa: Y015
+
+@_typing.final
+class VoidTableRequest(_message.Message):
+    """Ends a table."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    table_id: _builtins.str
+    """The table."""
+    request_id: _builtins.str
+    """Chosen by the client, the same for every repetition of this request."""
+    reason: _builtins.str
+    """Why, for the record."""
+    def __init__(
+        self,
+        *,
+        table_id: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "request_id", b"request_id", "table_id", b"table_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VoidTableRequest: _TypeAlias = VoidTableRequest  # noqa: Y015
+
+@_typing.final
+class VoidTableResponse(_message.Message):
+    """The table is closed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEQ_FIELD_NUMBER: _builtins.int
+    MATCH_IDS_FIELD_NUMBER: _builtins.int
+    LEFT_AT_WALLET_FIELD_NUMBER: _builtins.int
+    seq: _builtins.int
+    """The row that this became; 0 where it was voided past its journal."""
+    left_at_wallet: _builtins.str
+    """Past the journal: why the wallet did not close the table's accounts (TABLE_NOT_IDLE: it still holds stakes of it,
+    see the runbook); empty where it did.
+    """
+    @_builtins.property
+    def match_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Past the journal: the matches that the wallet was told to void."""
+
+    def __init__(
+        self,
+        *,
+        seq: _builtins.int = ...,
+        match_ids: _abc.Iterable[_builtins.str] | None = ...,
+        left_at_wallet: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["left_at_wallet", b"left_at_wallet", "match_ids", b"match_ids", "seq", b"seq"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VoidTableResponse: _TypeAlias = VoidTableResponse  # noqa: Y015
 
 @_typing.final
 class ReleaseTableRequest(_message.Message):

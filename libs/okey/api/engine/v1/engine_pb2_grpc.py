@@ -212,7 +212,9 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Play(self, request_iterator, context):
-        """One stream a player and table: attach first, then commands up, results and updates down. Roles: player.
+        """One stream a player and table: attach first, then commands up, results and updates down. A command that is refused,
+        malformed or not committed in time (COMMAND_TIMED_OUT) is answered so, and the stream goes on. Roles: player.
+        Reasons: ATTACH_FIRST, OTHER_TABLE, and those of the commands.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -750,6 +752,11 @@ class OperatorServiceStub:
                 request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.VoidMatchRequest.SerializeToString,
                 response_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.VoidMatchResponse.FromString,
                 _registered_method=True)
+        self.VoidTable = channel.unary_unary(
+                '/okey.api.engine.v1.OperatorService/VoidTable',
+                request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.VoidTableRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.VoidTableResponse.FromString,
+                _registered_method=True)
         self.ReleaseTable = channel.unary_unary(
                 '/okey.api.engine.v1.OperatorService/ReleaseTable',
                 request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ReleaseTableRequest.SerializeToString,
@@ -794,7 +801,18 @@ class OperatorServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def VoidMatch(self, request, context):
-        """Voids the running match of a table: every stake back (M10). Roles: operator. Reasons: NO_MATCH_RUNNING.
+        """Voids the running match of a table: every stake back (M10). A table that stands still and can be read is released
+        by it. Roles: operator. Reasons: NO_MATCH_RUNNING.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VoidTable(self, request, context):
+        """Ends a table whatever it is doing: the match that is played or about to start is voided (M10), a result that is
+        with the wallet stands, stakes for the next match go back, what is left in the kasa is the house's (Ç10). Also
+        for a table that stands still, and for one whose journal does not replay: that is voided past its journal, with
+        the wallet alone. Roles: operator. Reasons: WALLET_AWAY.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -857,6 +875,11 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.VoidMatch,
                     request_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.VoidMatchRequest.FromString,
                     response_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.VoidMatchResponse.SerializeToString,
+            ),
+            'VoidTable': grpc.unary_unary_rpc_method_handler(
+                    servicer.VoidTable,
+                    request_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.VoidTableRequest.FromString,
+                    response_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.VoidTableResponse.SerializeToString,
             ),
             'ReleaseTable': grpc.unary_unary_rpc_method_handler(
                     servicer.ReleaseTable,
@@ -944,6 +967,33 @@ class OperatorService:
             '/okey.api.engine.v1.OperatorService/VoidMatch',
             okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.VoidMatchRequest.SerializeToString,
             okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.VoidMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VoidTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.engine.v1.OperatorService/VoidTable',
+            okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.VoidTableRequest.SerializeToString,
+            okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.VoidTableResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -10,7 +10,8 @@ same id is refused (REQUEST_ID_REUSED); a refusal is judged anew. Every move nam
 
 Errors are `google.rpc.Status` with an `ErrorInfo.reason`. Everywhere: INVALID_FIELD (shape), TABLE_NOT_FOUND,
 NOT_SEATED (the caller owns no seat there), TABLE_CLOSED, REQUEST_ID_REUSED, and, UNAVAILABLE, safe to send again:
-DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
+DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED; DEADLINE_EXCEEDED, safe to send again:
+COMMAND_TIMED_OUT; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
 """
 
 from collections import abc as _abc
@@ -71,7 +72,10 @@ class TableServiceStub:
     NO_ROUND.
     """
     Play: _aio.StreamStreamMultiCallable[_engine_pb2.PlayRequest, _engine_pb2.PlayResponse]
-    """One stream a player and table: attach first, then commands up, results and updates down. Roles: player."""
+    """One stream a player and table: attach first, then commands up, results and updates down. A command that is refused,
+    malformed or not committed in time (COMMAND_TIMED_OUT) is answered so, and the stream goes on. Roles: player.
+    Reasons: ATTACH_FIRST, OTHER_TABLE, and those of the commands.
+    """
     WatchTable: _aio.UnaryStreamMultiCallable[_engine_pb2.WatchTableRequest, _engine_pb2.WatchTableResponse]
     """Follows a table: a snapshot, or the events after a cursor, then what happens. Sees what the caller may see at each
     moment. Roles: player, lobby, operator, integrator.
@@ -206,7 +210,10 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _abc.AsyncIterator[_engine_pb2.PlayRequest],
         context: _aio.ServicerContext[_abc.AsyncIterator[_engine_pb2.PlayRequest], _abc.AsyncIterator[_engine_pb2.PlayResponse]],
     ) -> _abc.AsyncIterator[_engine_pb2.PlayResponse]:
-        """One stream a player and table: attach first, then commands up, results and updates down. Roles: player."""
+        """One stream a player and table: attach first, then commands up, results and updates down. A command that is refused,
+        malformed or not committed in time (COMMAND_TIMED_OUT) is answered so, and the stream goes on. Roles: player.
+        Reasons: ATTACH_FIRST, OTHER_TABLE, and those of the commands.
+        """
 
     @_abc_1.abstractmethod
     def WatchTable(
@@ -237,7 +244,15 @@ class OperatorServiceStub:
     ListTables: _aio.UnaryUnaryMultiCallable[_engine_pb2.ListTablesRequest, _engine_pb2.ListTablesResponse]
     """The tables that are not closed, or all, by table id in pages. Roles: operator, lobby."""
     VoidMatch: _aio.UnaryUnaryMultiCallable[_engine_pb2.VoidMatchRequest, _engine_pb2.VoidMatchResponse]
-    """Voids the running match of a table: every stake back (M10). Roles: operator. Reasons: NO_MATCH_RUNNING."""
+    """Voids the running match of a table: every stake back (M10). A table that stands still and can be read is released
+    by it. Roles: operator. Reasons: NO_MATCH_RUNNING.
+    """
+    VoidTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.VoidTableRequest, _engine_pb2.VoidTableResponse]
+    """Ends a table whatever it is doing: the match that is played or about to start is voided (M10), a result that is
+    with the wallet stands, stakes for the next match go back, what is left in the kasa is the house's (Ç10). Also
+    for a table that stands still, and for one whose journal does not replay: that is voided past its journal, with
+    the wallet alone. Roles: operator. Reasons: WALLET_AWAY.
+    """
     ReleaseTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.ReleaseTableRequest, _engine_pb2.ReleaseTableResponse]
     """Drops a table from memory and loads it again from its journal; ends its streams, resumably. Roles: operator."""
     MoveTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.MoveTableRequest, _engine_pb2.MoveTableResponse]
@@ -274,7 +289,21 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.VoidMatchRequest,
         context: _aio.ServicerContext[_engine_pb2.VoidMatchRequest, _abc.Awaitable[_engine_pb2.VoidMatchResponse]],
     ) -> _abc.Awaitable[_engine_pb2.VoidMatchResponse]:
-        """Voids the running match of a table: every stake back (M10). Roles: operator. Reasons: NO_MATCH_RUNNING."""
+        """Voids the running match of a table: every stake back (M10). A table that stands still and can be read is released
+        by it. Roles: operator. Reasons: NO_MATCH_RUNNING.
+        """
+
+    @_abc_1.abstractmethod
+    def VoidTable(
+        self,
+        request: _engine_pb2.VoidTableRequest,
+        context: _aio.ServicerContext[_engine_pb2.VoidTableRequest, _abc.Awaitable[_engine_pb2.VoidTableResponse]],
+    ) -> _abc.Awaitable[_engine_pb2.VoidTableResponse]:
+        """Ends a table whatever it is doing: the match that is played or about to start is voided (M10), a result that is
+        with the wallet stands, stakes for the next match go back, what is left in the kasa is the house's (Ç10). Also
+        for a table that stands still, and for one whose journal does not replay: that is voided past its journal, with
+        the wallet alone. Roles: operator. Reasons: WALLET_AWAY.
+        """
 
     @_abc_1.abstractmethod
     def ReleaseTable(

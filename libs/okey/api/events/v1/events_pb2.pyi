@@ -44,6 +44,8 @@ class _VacateReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_VacateRe
     """The wallet found the stake's hold void when the match was to start."""
     VACATE_REASON_LEFT_LATE: _VacateReason.ValueType  # 5
     """The player left once everybody had paid, and gets no seat here before the next deal (W2)."""
+    VACATE_REASON_VOIDED: _VacateReason.ValueType  # 6
+    """An operator ended the table (M10)."""
 
 class VacateReason(_VacateReason, metaclass=_VacateReasonEnumTypeWrapper):
     """Why a seat became free."""
@@ -60,6 +62,8 @@ VACATE_REASON_START_DECLINED: VacateReason.ValueType  # 4
 """The wallet found the stake's hold void when the match was to start."""
 VACATE_REASON_LEFT_LATE: VacateReason.ValueType  # 5
 """The player left once everybody had paid, and gets no seat here before the next deal (W2)."""
+VACATE_REASON_VOIDED: VacateReason.ValueType  # 6
+"""An operator ended the table (M10)."""
 Global___VacateReason: _TypeAlias = VacateReason  # noqa: Y015
 
 class _ForfeitReason:
@@ -245,6 +249,30 @@ VOID_REASON_LEFT_BEFORE_DEAL: VoidReason.ValueType  # 1
 VOID_REASON_OPERATOR: VoidReason.ValueType  # 2
 """Operators voided it (M10)."""
 Global___VoidReason: _TypeAlias = VoidReason  # noqa: Y015
+
+class _SubscribeEndReason:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _SubscribeEndReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SubscribeEndReason.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SUBSCRIBE_END_REASON_UNSPECIFIED: _SubscribeEndReason.ValueType  # 0
+    """It has not ended."""
+    SUBSCRIBE_END_REASON_TOKEN_EXPIRED: _SubscribeEndReason.ValueType  # 1
+    """The caller's token ended; come back with a new one."""
+    SUBSCRIBE_END_REASON_SHUTTING_DOWN: _SubscribeEndReason.ValueType  # 2
+    """The engine is stopping."""
+
+class SubscribeEndReason(_SubscribeEndReason, metaclass=_SubscribeEndReasonEnumTypeWrapper):
+    """Why the stream ended; it may be opened again with the cursor."""
+
+SUBSCRIBE_END_REASON_UNSPECIFIED: SubscribeEndReason.ValueType  # 0
+"""It has not ended."""
+SUBSCRIBE_END_REASON_TOKEN_EXPIRED: SubscribeEndReason.ValueType  # 1
+"""The caller's token ended; come back with a new one."""
+SUBSCRIBE_END_REASON_SHUTTING_DOWN: SubscribeEndReason.ValueType  # 2
+"""The engine is stopping."""
+Global___SubscribeEndReason: _TypeAlias = SubscribeEndReason  # noqa: Y015
 
 @_typing.final
 class Event(_message.Message):
@@ -1547,7 +1575,9 @@ class SubscribeRequest(_message.Message):
 
     CURSOR_FIELD_NUMBER: _builtins.int
     cursor: _builtins.str
-    """Where to go on: the newest cursor that was received, or empty for everything that is still kept."""
+    """Where to go on: the newest cursor that was received; empty for everything that is still kept; `latest` for what
+    happens from now on.
+    """
     def __init__(
         self,
         *,
@@ -1563,7 +1593,7 @@ Global___SubscribeRequest: _TypeAlias = SubscribeRequest  # noqa: Y015
 
 @_typing.final
 class SubscribeResponse(_message.Message):
-    """What one command did at one table."""
+    """What one command did at one table; or, where `end` is set, the last message."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1572,6 +1602,7 @@ class SubscribeResponse(_message.Message):
     AT_MS_FIELD_NUMBER: _builtins.int
     EVENTS_FIELD_NUMBER: _builtins.int
     CURSOR_FIELD_NUMBER: _builtins.int
+    END_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table."""
     seq: _builtins.int
@@ -1580,9 +1611,11 @@ class SubscribeResponse(_message.Message):
     """When it happened."""
     cursor: _builtins.str
     """The cursor to go on from after this."""
+    end: Global___SubscribeEndReason.ValueType
+    """Why this is the last message, which carries nothing else but the cursor."""
     @_builtins.property
     def events(self) -> _containers.RepeatedCompositeFieldContainer[Global___Event]:
-        """What happened, in order."""
+        """What happened, in order; empty for a row that this version of the engine cannot read."""
 
     def __init__(
         self,
@@ -1592,10 +1625,11 @@ class SubscribeResponse(_message.Message):
         at_ms: _builtins.int = ...,
         events: _abc.Iterable[Global___Event] | None = ...,
         cursor: _builtins.str = ...,
+        end: Global___SubscribeEndReason.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "cursor", b"cursor", "events", b"events", "seq", b"seq", "table_id", b"table_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "cursor", b"cursor", "end", b"end", "events", b"events", "seq", b"seq", "table_id", b"table_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -47,9 +47,9 @@ class EventServiceServicer:
     """
 
     def Subscribe(self, request, context):
-        """Everything that happens at all tables, as a spectator may see it, from a cursor on. In order per table; no order
-        is promised between tables. At least once: a `seq` of a table may come again after a reconnect.
-        Roles: integrator, operator. Errors: UNIMPLEMENTED (SUBSCRIBE_NOT_SERVED) by engines that do not serve it yet.
+        """Everything that happens at all tables, as a spectator may see it, from a cursor on. In one order, which is that of
+        each table's rows too; the cursor of the newest message that was received goes on after it, also after a restart,
+        without a gap and without a double. Roles: integrator, operator. Reasons: CURSOR_AHEAD, CURSOR_TOO_OLD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

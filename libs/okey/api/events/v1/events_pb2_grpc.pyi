@@ -22,9 +22,9 @@ class EventServiceStub:
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Subscribe: _aio.UnaryStreamMultiCallable[_events_pb2.SubscribeRequest, _events_pb2.SubscribeResponse]
-    """Everything that happens at all tables, as a spectator may see it, from a cursor on. In order per table; no order
-    is promised between tables. At least once: a `seq` of a table may come again after a reconnect.
-    Roles: integrator, operator. Errors: UNIMPLEMENTED (SUBSCRIBE_NOT_SERVED) by engines that do not serve it yet.
+    """Everything that happens at all tables, as a spectator may see it, from a cursor on. In one order, which is that of
+    each table's rows too; the cursor of the newest message that was received goes on after it, also after a restart,
+    without a gap and without a double. Roles: integrator, operator. Reasons: CURSOR_AHEAD, CURSOR_TOO_OLD.
     """
 
 class EventServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -36,9 +36,9 @@ class EventServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _events_pb2.SubscribeRequest,
         context: _aio.ServicerContext[_events_pb2.SubscribeRequest, _abc.AsyncIterator[_events_pb2.SubscribeResponse]],
     ) -> _abc.AsyncIterator[_events_pb2.SubscribeResponse]:
-        """Everything that happens at all tables, as a spectator may see it, from a cursor on. In order per table; no order
-        is promised between tables. At least once: a `seq` of a table may come again after a reconnect.
-        Roles: integrator, operator. Errors: UNIMPLEMENTED (SUBSCRIBE_NOT_SERVED) by engines that do not serve it yet.
+        """Everything that happens at all tables, as a spectator may see it, from a cursor on. In one order, which is that of
+        each table's rows too; the cursor of the newest message that was received goes on after it, also after a restart,
+        without a gap and without a double. Roles: integrator, operator. Reasons: CURSOR_AHEAD, CURSOR_TOO_OLD.
         """
 
 def add_EventServiceServicer_to_server(servicer: EventServiceServicer, server: _aio.Server) -> None: ...

@@ -50,6 +50,72 @@ class Record(_message.Message):
 Global___Record: _TypeAlias = Record  # noqa: Y015
 
 @_typing.final
+class ArchivedTable(_message.Message):
+    """All rows of a table that was closed long ago, as the archive keeps them, compressed with zlib."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROWS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___ArchivedRow]:
+        """The rows, in order."""
+
+    def __init__(
+        self,
+        *,
+        rows: _abc.Iterable[Global___ArchivedRow] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rows", b"rows"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ArchivedTable: _TypeAlias = ArchivedTable  # noqa: Y015
+
+@_typing.final
+class ArchivedRow(_message.Message):
+    """A row as it stood in the journal."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEQ_FIELD_NUMBER: _builtins.int
+    AT_MS_FIELD_NUMBER: _builtins.int
+    PAYLOAD_FIELD_NUMBER: _builtins.int
+    PLAYER_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_HASH_FIELD_NUMBER: _builtins.int
+    seq: _builtins.int
+    """Its number at the table, from 1."""
+    at_ms: _builtins.int
+    """When its command arrived, milliseconds since the epoch."""
+    payload: _builtins.bytes
+    """A `Record`, byte for byte."""
+    player: _builtins.str
+    """Who asked for it; empty for what nobody asked for."""
+    request_id: _builtins.str
+    """Under which id."""
+    request_hash: _builtins.bytes
+    """SHA-256 of the request's content."""
+    def __init__(
+        self,
+        *,
+        seq: _builtins.int = ...,
+        at_ms: _builtins.int = ...,
+        payload: _builtins.bytes = ...,
+        player: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+        request_hash: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "payload", b"payload", "player", b"player", "request_hash", b"request_hash", "request_id", b"request_id", "seq", b"seq"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ArchivedRow: _TypeAlias = ArchivedRow  # noqa: Y015
+
+@_typing.final
 class StoredEvent(_message.Message):
     """One event as it is stored."""
 
@@ -1366,16 +1432,24 @@ class TableClosed(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     REASON_FIELD_NUMBER: _builtins.int
+    OPERATOR_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
     reason: _events_pb2.CloseReason.ValueType
     """Why."""
+    operator: _builtins.str
+    """Who ended it; empty when no operator did."""
+    note: _builtins.str
+    """What the operator said."""
     def __init__(
         self,
         *,
         reason: _events_pb2.CloseReason.ValueType = ...,
+        operator: _builtins.str = ...,
+        note: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["note", b"note", "operator", b"operator", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

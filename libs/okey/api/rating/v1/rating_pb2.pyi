@@ -16,7 +16,12 @@ Kinds of answer to RecordMatch and RecordForfeit:
 - INVALID_ARGUMENT (CONTRADICTORY_MATCH), ALREADY_EXISTS (MATCH_RECORDED_DIFFERENTLY,
   FORFEIT_RECORDED_DIFFERENTLY), FAILED_PRECONDITION (FORFEIT_CONTRADICTED): nothing was recorded and never
   will be for this request. UNAUTHENTICATED and PERMISSION_DENIED: nothing was recorded.
-- everything else: not known; send the same request again.
+- everything else: not known; send the same request again. That holds for RATING_RULES_UNKNOWN too: a service of
+  a later version knows the rule set.
+
+Seasons. One runs at any time; the first began with the service. A player enters a season with its first rated
+match or forfeit in it, softly reset: only a part of the distance to the starting rating stays. A board lists the
+players of one season, and the boards of earlier seasons stay as they ended.
 """
 
 from collections import abc as _abc
@@ -78,6 +83,8 @@ class _ChangeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ChangeKind
     """The player gave up (R5)."""
     CHANGE_KIND_COMPENSATION: _ChangeKind.ValueType  # 3
     """The other player of a match of two gave up (R5)."""
+    CHANGE_KIND_SEASON_RESET: _ChangeKind.ValueType  # 4
+    """The player entered a season: its rating was softly reset. It counts as no rated match."""
 
 class ChangeKind(_ChangeKind, metaclass=_ChangeKindEnumTypeWrapper):
     """Why a rating changed."""
@@ -90,6 +97,8 @@ CHANGE_KIND_FORFEIT: ChangeKind.ValueType  # 2
 """The player gave up (R5)."""
 CHANGE_KIND_COMPENSATION: ChangeKind.ValueType  # 3
 """The other player of a match of two gave up (R5)."""
+CHANGE_KIND_SEASON_RESET: ChangeKind.ValueType  # 4
+"""The player entered a season: its rating was softly reset. It counts as no rated match."""
 Global___ChangeKind: _TypeAlias = ChangeKind  # noqa: Y015
 
 class _Sink:
@@ -102,6 +111,8 @@ class _SinkEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Sink.ValueType],
     """Never sent."""
     SINK_FORFEITS: _Sink.ValueType  # 1
     """Takes the price of forfeits and pays their compensations (R5)."""
+    SINK_SEASONS: _Sink.ValueType  # 2
+    """Takes and gives what soft resets change."""
 
 class Sink(_Sink, metaclass=_SinkEnumTypeWrapper):
     """Where rating that does not sum to zero is booked."""
@@ -110,6 +121,8 @@ SINK_UNSPECIFIED: Sink.ValueType  # 0
 """Never sent."""
 SINK_FORFEITS: Sink.ValueType  # 1
 """Takes the price of forfeits and pays their compensations (R5)."""
+SINK_SEASONS: Sink.ValueType  # 2
+"""Takes and gives what soft resets change."""
 Global___Sink: _TypeAlias = Sink  # noqa: Y015
 
 class _Section:
@@ -163,6 +176,58 @@ DEPARTURE_EXCUSED: Departure.ValueType  # 2
 match's pairings, and nobody is compensated.
 """
 Global___Departure: _TypeAlias = Departure  # noqa: Y015
+
+class _DifferenceKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _DifferenceKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DifferenceKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    DIFFERENCE_KIND_UNSPECIFIED: _DifferenceKind.ValueType  # 0
+    """Never sent."""
+    DIFFERENCE_KIND_CHANGE: _DifferenceKind.ValueType  # 1
+    """A change is not the one that its event gives; 0 stands for none."""
+    DIFFERENCE_KIND_CHAIN: _DifferenceKind.ValueType  # 2
+    """A change does not start where the one before it ended."""
+    DIFFERENCE_KIND_RESET: _DifferenceKind.ValueType  # 3
+    """A soft reset is missing, or not the one that the season gives."""
+    DIFFERENCE_KIND_SINK: _DifferenceKind.ValueType  # 4
+    """What an event booked to a sink."""
+    DIFFERENCE_KIND_RATING: _DifferenceKind.ValueType  # 5
+    """A rating is not the sum of its changes. Derived: can be mended."""
+    DIFFERENCE_KIND_RATED_MATCHES: _DifferenceKind.ValueType  # 6
+    """A number of rated matches. Derived: can be mended."""
+    DIFFERENCE_KIND_SECTION: _DifferenceKind.ValueType  # 7
+    """The section in which a player is listed. Derived: can be mended."""
+    DIFFERENCE_KIND_COUNT: _DifferenceKind.ValueType  # 8
+    """How many players the ranks are counted from; the subject is section, level and bucket. Derived: can be mended."""
+    DIFFERENCE_KIND_EVENT: _DifferenceKind.ValueType  # 9
+    """An event that cannot be read or rated."""
+
+class DifferenceKind(_DifferenceKind, metaclass=_DifferenceKindEnumTypeWrapper):
+    """What differs from what the events give."""
+
+DIFFERENCE_KIND_UNSPECIFIED: DifferenceKind.ValueType  # 0
+"""Never sent."""
+DIFFERENCE_KIND_CHANGE: DifferenceKind.ValueType  # 1
+"""A change is not the one that its event gives; 0 stands for none."""
+DIFFERENCE_KIND_CHAIN: DifferenceKind.ValueType  # 2
+"""A change does not start where the one before it ended."""
+DIFFERENCE_KIND_RESET: DifferenceKind.ValueType  # 3
+"""A soft reset is missing, or not the one that the season gives."""
+DIFFERENCE_KIND_SINK: DifferenceKind.ValueType  # 4
+"""What an event booked to a sink."""
+DIFFERENCE_KIND_RATING: DifferenceKind.ValueType  # 5
+"""A rating is not the sum of its changes. Derived: can be mended."""
+DIFFERENCE_KIND_RATED_MATCHES: DifferenceKind.ValueType  # 6
+"""A number of rated matches. Derived: can be mended."""
+DIFFERENCE_KIND_SECTION: DifferenceKind.ValueType  # 7
+"""The section in which a player is listed. Derived: can be mended."""
+DIFFERENCE_KIND_COUNT: DifferenceKind.ValueType  # 8
+"""How many players the ranks are counted from; the subject is section, level and bucket. Derived: can be mended."""
+DIFFERENCE_KIND_EVENT: DifferenceKind.ValueType  # 9
+"""An event that cannot be read or rated."""
+Global___DifferenceKind: _TypeAlias = DifferenceKind  # noqa: Y015
 
 @_typing.final
 class MatchSeat(_message.Message):
@@ -361,6 +426,7 @@ class RatingChange(_message.Message):
     DELTA_MILLI_FIELD_NUMBER: _builtins.int
     RATED_MATCHES_FIELD_NUMBER: _builtins.int
     OCCURRED_MS_FIELD_NUMBER: _builtins.int
+    SEASON_FIELD_NUMBER: _builtins.int
     player_id: _builtins.str
     """The player."""
     ladder: Global___Ladder.ValueType
@@ -368,15 +434,17 @@ class RatingChange(_message.Message):
     kind: Global___ChangeKind.ValueType
     """Why."""
     match_id: _builtins.str
-    """The match that it came from."""
+    """The match that it came from; empty for a soft reset."""
     rating_before_milli: _builtins.int
     """The rating before, in milli-points."""
     delta_milli: _builtins.int
     """The change, in milli-points; zero counts as a rated match too."""
     rated_matches: _builtins.int
-    """Rated matches on the ladder, this one included; numbers a player's changes without a gap."""
+    """Rated matches on the ladder, this one included."""
     occurred_ms: _builtins.int
-    """When the match ended or the player gave up, in milliseconds since the epoch."""
+    """When the match ended or the player gave up, in milliseconds since the epoch; of a soft reset the season's start."""
+    season: _builtins.int
+    """The season in which it counts: the one that ran when it was recorded."""
     def __init__(
         self,
         *,
@@ -388,10 +456,11 @@ class RatingChange(_message.Message):
         delta_milli: _builtins.int = ...,
         rated_matches: _builtins.int = ...,
         occurred_ms: _builtins.int = ...,
+        season: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["delta_milli", b"delta_milli", "kind", b"kind", "ladder", b"ladder", "match_id", b"match_id", "occurred_ms", b"occurred_ms", "player_id", b"player_id", "rated_matches", b"rated_matches", "rating_before_milli", b"rating_before_milli"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["delta_milli", b"delta_milli", "kind", b"kind", "ladder", b"ladder", "match_id", b"match_id", "occurred_ms", b"occurred_ms", "player_id", b"player_id", "rated_matches", b"rated_matches", "rating_before_milli", b"rating_before_milli", "season", b"season"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -506,6 +575,7 @@ class RecordMatchRequest(_message.Message):
     SEATS_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
     ENDED_MS_FIELD_NUMBER: _builtins.int
+    RULES_VERSION_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table."""
     match_id: _builtins.str
@@ -516,6 +586,8 @@ class RecordMatchRequest(_message.Message):
     """Normal, solo or Eşli; must be named."""
     ended_ms: _builtins.int
     """When it ended, in milliseconds since the epoch."""
+    rules_version: _builtins.str
+    """The version of the table's rule set, which says K and the price of giving up; empty is the service's own version."""
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatchSeat]:
         """The seats at the start of the match, in seat order; 2 or 4."""
@@ -534,10 +606,11 @@ class RecordMatchRequest(_message.Message):
         seats: _abc.Iterable[Global___MatchSeat] | None = ...,
         result: Global___MatchResult | None = ...,
         ended_ms: _builtins.int = ...,
+        rules_version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ended_ms", b"ended_ms", "match_id", b"match_id", "mode", b"mode", "result", b"result", "seats", b"seats", "table_id", b"table_id", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ended_ms", b"ended_ms", "match_id", b"match_id", "mode", b"mode", "result", b"result", "rules_version", b"rules_version", "seats", b"seats", "table_id", b"table_id", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -553,7 +626,9 @@ class RecordMatchResponse(_message.Message):
     SINKS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___RatingChange]:
-        """Every change at the match's end, by player and ladder; empty for an unrated match. Forfeits are not among them."""
+        """Every change at the match's end, by player and ladder; empty for an unrated match. Forfeits are not among them,
+        soft resets of players who entered a season with this match are.
+        """
 
     @_builtins.property
     def sinks(self) -> _containers.RepeatedCompositeFieldContainer[Global___SinkAmount]:
@@ -584,6 +659,7 @@ class RecordForfeitRequest(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     PLAYER_ID_FIELD_NUMBER: _builtins.int
     FORFEITED_MS_FIELD_NUMBER: _builtins.int
+    RULES_VERSION_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match."""
     variant: _common_pb2.Variant.ValueType
@@ -594,6 +670,8 @@ class RecordForfeitRequest(_message.Message):
     """Who gave it up."""
     forfeited_ms: _builtins.int
     """When, in milliseconds since the epoch."""
+    rules_version: _builtins.str
+    """The version of the table's rule set; empty is the service's own version."""
     def __init__(
         self,
         *,
@@ -602,10 +680,11 @@ class RecordForfeitRequest(_message.Message):
         seat: _builtins.int = ...,
         player_id: _builtins.str = ...,
         forfeited_ms: _builtins.int = ...,
+        rules_version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["forfeited_ms", b"forfeited_ms", "match_id", b"match_id", "player_id", b"player_id", "seat", b"seat", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["forfeited_ms", b"forfeited_ms", "match_id", b"match_id", "player_id", b"player_id", "rules_version", b"rules_version", "seat", b"seat", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -621,7 +700,7 @@ class RecordForfeitResponse(_message.Message):
     SINKS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___RatingChange]:
-        """The change on each of the two ladders."""
+        """The change on each of the two ladders; a soft reset before it where the player entered a season with it."""
 
     @_builtins.property
     def sinks(self) -> _containers.RepeatedCompositeFieldContainer[Global___SinkAmount]:
@@ -812,6 +891,7 @@ class ListLeaderboardRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     AROUND_PLAYER_ID_FIELD_NUMBER: _builtins.int
+    SEASON_FIELD_NUMBER: _builtins.int
     ladder: Global___Ladder.ValueType
     """The ladder; must be named."""
     section: Global___Section.ValueType
@@ -822,6 +902,8 @@ class ListLeaderboardRequest(_message.Message):
     """The `next_page_token` of the page before."""
     around_player_id: _builtins.str
     """A player who shall stand in the middle of the page. NOT_FOUND (NOT_RANKED) without a rated match."""
+    season: _builtins.int
+    """The season; 0 is the running one. NOT_FOUND (SEASON_UNKNOWN) where there was none of that number."""
     def __init__(
         self,
         *,
@@ -830,10 +912,11 @@ class ListLeaderboardRequest(_message.Message):
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
         around_player_id: _builtins.str = ...,
+        season: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["around_player_id", b"around_player_id", "page_token", b"page_token", "start", b"start"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["around_player_id", b"around_player_id", "ladder", b"ladder", "page_size", b"page_size", "page_token", b"page_token", "section", b"section", "start", b"start"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["around_player_id", b"around_player_id", "ladder", b"ladder", "page_size", b"page_size", "page_token", b"page_token", "season", b"season", "section", b"section", "start", b"start"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_start: _TypeAlias = _typing.Literal["page_token", "around_player_id"]  # noqa: Y015
     _WhichOneofArgType_start: _TypeAlias = _typing.Literal["start", b"start"]  # noqa: Y015
@@ -850,10 +933,13 @@ class ListLeaderboardResponse(_message.Message):
     ENTRIES_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     SECTION_FIELD_NUMBER: _builtins.int
+    SEASON_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """For the next page; empty on the last."""
     section: Global___Section.ValueType
     """The section that the entries are of."""
+    season: _builtins.int
+    """The season that the board is of."""
     @_builtins.property
     def entries(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankedRating]:
         """The players, highest first; equal ratings in the order of their ids."""
@@ -864,10 +950,11 @@ class ListLeaderboardResponse(_message.Message):
         entries: _abc.Iterable[Global___RankedRating] | None = ...,
         next_page_token: _builtins.str = ...,
         section: Global___Section.ValueType = ...,
+        season: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["entries", b"entries", "next_page_token", b"next_page_token", "section", b"section"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entries", b"entries", "next_page_token", b"next_page_token", "season", b"season", "section", b"section"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -881,19 +968,23 @@ class GetRankRequest(_message.Message):
 
     PLAYER_ID_FIELD_NUMBER: _builtins.int
     LADDER_FIELD_NUMBER: _builtins.int
+    SEASON_FIELD_NUMBER: _builtins.int
     player_id: _builtins.str
     """The player."""
     ladder: Global___Ladder.ValueType
     """The ladder; must be named."""
+    season: _builtins.int
+    """The season; 0 is the running one. NOT_FOUND (SEASON_UNKNOWN) where there was none of that number."""
     def __init__(
         self,
         *,
         player_id: _builtins.str = ...,
         ladder: Global___Ladder.ValueType = ...,
+        season: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ladder", b"ladder", "player_id", b"player_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ladder", b"ladder", "player_id", b"player_id", "season", b"season"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -908,10 +999,13 @@ class GetRankResponse(_message.Message):
     ENTRY_FIELD_NUMBER: _builtins.int
     SECTION_FIELD_NUMBER: _builtins.int
     PLAYERS_FIELD_NUMBER: _builtins.int
+    SEASON_FIELD_NUMBER: _builtins.int
     section: Global___Section.ValueType
     """The section in which it is the place."""
     players: _builtins.int
     """Players in that section."""
+    season: _builtins.int
+    """The season that the place is of."""
     @_builtins.property
     def entry(self) -> Global___RankedRating:
         """The rating and its place."""
@@ -922,10 +1016,11 @@ class GetRankResponse(_message.Message):
         entry: Global___RankedRating | None = ...,
         section: Global___Section.ValueType = ...,
         players: _builtins.int = ...,
+        season: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["entry", b"entry"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["entry", b"entry", "players", b"players", "section", b"section"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entry", b"entry", "players", b"players", "season", b"season", "section", b"section"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -971,3 +1066,320 @@ class ListSinksResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListSinksResponse: _TypeAlias = ListSinksResponse  # noqa: Y015
+
+@_typing.final
+class Season(_message.Message):
+    """A span of time with a board of its own."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEASON_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    KEEP_PERCENT_FIELD_NUMBER: _builtins.int
+    TOWARDS_MILLI_FIELD_NUMBER: _builtins.int
+    STARTED_MS_FIELD_NUMBER: _builtins.int
+    ENDED_MS_FIELD_NUMBER: _builtins.int
+    STARTED_BY_FIELD_NUMBER: _builtins.int
+    season: _builtins.int
+    """From 1 on, without a gap."""
+    name: _builtins.str
+    """What operators call it; may be empty."""
+    keep_percent: _builtins.int
+    """How much of the distance to `towards_milli` a player kept on entering it, in percent."""
+    towards_milli: _builtins.int
+    """The rating that it reset towards, in milli-points."""
+    started_ms: _builtins.int
+    """When it started, in milliseconds since the epoch; 0 for the first one, which began with the service."""
+    ended_ms: _builtins.int
+    """When it ended; 0 while it runs."""
+    started_by: _builtins.str
+    """Who started it, by token subject; empty for the first one."""
+    def __init__(
+        self,
+        *,
+        season: _builtins.int = ...,
+        name: _builtins.str = ...,
+        keep_percent: _builtins.int = ...,
+        towards_milli: _builtins.int = ...,
+        started_ms: _builtins.int = ...,
+        ended_ms: _builtins.int = ...,
+        started_by: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ended_ms", b"ended_ms", "keep_percent", b"keep_percent", "name", b"name", "season", b"season", "started_by", b"started_by", "started_ms", b"started_ms", "towards_milli", b"towards_milli"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Season: _TypeAlias = Season  # noqa: Y015
+
+@_typing.final
+class StartSeasonRequest(_message.Message):
+    """Request of StartSeason."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEASON_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    KEEP_PERCENT_FIELD_NUMBER: _builtins.int
+    season: _builtins.int
+    """The number of the season to start, the running one's plus one; it makes the request count once."""
+    name: _builtins.str
+    """What it is called."""
+    keep_percent: _builtins.int
+    """How much of the distance to the starting rating players keep, in percent; 50 if not named."""
+    def __init__(
+        self,
+        *,
+        season: _builtins.int = ...,
+        name: _builtins.str = ...,
+        keep_percent: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_keep_percent", b"_keep_percent", "keep_percent", b"keep_percent"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_keep_percent", b"_keep_percent", "keep_percent", b"keep_percent", "name", b"name", "season", b"season"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__keep_percent: _TypeAlias = _typing.Literal["keep_percent"]  # noqa: Y015
+    _WhichOneofArgType__keep_percent: _TypeAlias = _typing.Literal["_keep_percent", b"_keep_percent"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__keep_percent) -> _WhichOneofReturnType__keep_percent | None: ...
+
+Global___StartSeasonRequest: _TypeAlias = StartSeasonRequest  # noqa: Y015
+
+@_typing.final
+class StartSeasonResponse(_message.Message):
+    """Response of StartSeason."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEASON_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def season(self) -> Global___Season:
+        """The season, started in this call or in an earlier one."""
+
+    def __init__(
+        self,
+        *,
+        season: Global___Season | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["season", b"season"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["season", b"season"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StartSeasonResponse: _TypeAlias = StartSeasonResponse  # noqa: Y015
+
+@_typing.final
+class ListSeasonsRequest(_message.Message):
+    """Request of ListSeasons."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSeasonsRequest: _TypeAlias = ListSeasonsRequest  # noqa: Y015
+
+@_typing.final
+class ListSeasonsResponse(_message.Message):
+    """Response of ListSeasons."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEASONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def seasons(self) -> _containers.RepeatedCompositeFieldContainer[Global___Season]:
+        """The newest first."""
+
+    def __init__(
+        self,
+        *,
+        seasons: _abc.Iterable[Global___Season] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seasons", b"seasons"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSeasonsResponse: _TypeAlias = ListSeasonsResponse  # noqa: Y015
+
+@_typing.final
+class RebuildRatingsRequest(_message.Message):
+    """Request of RebuildRatings."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPAIR_FIELD_NUMBER: _builtins.int
+    repair: _builtins.bool
+    """Whether to mend ratings and counts that differ. No report is taken meanwhile. Events and changes are never mended."""
+    def __init__(
+        self,
+        *,
+        repair: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["repair", b"repair"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RebuildRatingsRequest: _TypeAlias = RebuildRatingsRequest  # noqa: Y015
+
+@_typing.final
+class Difference(_message.Message):
+    """One thing that is not what the events give."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    SUBJECT_FIELD_NUMBER: _builtins.int
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    LADDER_FIELD_NUMBER: _builtins.int
+    SEASON_FIELD_NUMBER: _builtins.int
+    EXPECTED_FIELD_NUMBER: _builtins.int
+    ACTUAL_FIELD_NUMBER: _builtins.int
+    kind: Global___DifferenceKind.ValueType
+    """What."""
+    subject: _builtins.str
+    """Whose: a player, a sink, an event or a count."""
+    match_id: _builtins.str
+    """The match, where it is about one."""
+    ladder: Global___Ladder.ValueType
+    """The ladder; not named where an event cannot be read."""
+    season: _builtins.int
+    """The season; 0 where it is not about one."""
+    expected: _builtins.int
+    """What the events give, in milli-points where it is a rating."""
+    actual: _builtins.int
+    """What is stored."""
+    def __init__(
+        self,
+        *,
+        kind: Global___DifferenceKind.ValueType = ...,
+        subject: _builtins.str = ...,
+        match_id: _builtins.str = ...,
+        ladder: Global___Ladder.ValueType = ...,
+        season: _builtins.int = ...,
+        expected: _builtins.int = ...,
+        actual: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actual", b"actual", "expected", b"expected", "kind", b"kind", "ladder", b"ladder", "match_id", b"match_id", "season", b"season", "subject", b"subject"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Difference: _TypeAlias = Difference  # noqa: Y015
+
+@_typing.final
+class RebuildProgress(_message.Message):
+    """How far a rebuild is."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STEP_FIELD_NUMBER: _builtins.int
+    DONE_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    step: _builtins.str
+    """The step: records, ratings or counts."""
+    done: _builtins.int
+    """What is done of it."""
+    total: _builtins.int
+    """What there is to do in it."""
+    def __init__(
+        self,
+        *,
+        step: _builtins.str = ...,
+        done: _builtins.int = ...,
+        total: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "step", b"step", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RebuildProgress: _TypeAlias = RebuildProgress  # noqa: Y015
+
+@_typing.final
+class RebuildSummary(_message.Message):
+    """What a rebuild came to."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORDS_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
+    RATINGS_FIELD_NUMBER: _builtins.int
+    DIFFERENCES_FIELD_NUMBER: _builtins.int
+    MENDED_FIELD_NUMBER: _builtins.int
+    records: _builtins.int
+    """Matches and forfeits that were rated anew."""
+    changes: _builtins.int
+    """Changes that were compared."""
+    ratings: _builtins.int
+    """Ratings that were compared, of all seasons."""
+    differences: _builtins.int
+    """Differences found, those beyond the first thousand too, which are not sent."""
+    mended: _builtins.int
+    """Ratings that were mended; the counts are made anew whenever anything is mended."""
+    def __init__(
+        self,
+        *,
+        records: _builtins.int = ...,
+        changes: _builtins.int = ...,
+        ratings: _builtins.int = ...,
+        differences: _builtins.int = ...,
+        mended: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "differences", b"differences", "mended", b"mended", "ratings", b"ratings", "records", b"records"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RebuildSummary: _TypeAlias = RebuildSummary  # noqa: Y015
+
+@_typing.final
+class RebuildRatingsResponse(_message.Message):
+    """One message of RebuildRatings."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROGRESS_FIELD_NUMBER: _builtins.int
+    DIFFERENCE_FIELD_NUMBER: _builtins.int
+    SUMMARY_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def progress(self) -> Global___RebuildProgress:
+        """How far it is."""
+
+    @_builtins.property
+    def difference(self) -> Global___Difference:
+        """Something that differs."""
+
+    @_builtins.property
+    def summary(self) -> Global___RebuildSummary:
+        """The end."""
+
+    def __init__(
+        self,
+        *,
+        progress: Global___RebuildProgress | None = ...,
+        difference: Global___Difference | None = ...,
+        summary: Global___RebuildSummary | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["difference", b"difference", "message", b"message", "progress", b"progress", "summary", b"summary"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["difference", b"difference", "message", b"message", "progress", b"progress", "summary", b"summary"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["progress", "difference", "summary"]  # noqa: Y015
+    _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
+
+Global___RebuildRatingsResponse: _TypeAlias = RebuildRatingsResponse  # noqa: Y015

@@ -75,6 +75,21 @@ class RatingServiceStub:
                 request_serializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ListSinksRequest.SerializeToString,
                 response_deserializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ListSinksResponse.FromString,
                 _registered_method=True)
+        self.StartSeason = channel.unary_unary(
+                '/okey.api.rating.v1.RatingService/StartSeason',
+                request_serializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.StartSeasonRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.StartSeasonResponse.FromString,
+                _registered_method=True)
+        self.ListSeasons = channel.unary_unary(
+                '/okey.api.rating.v1.RatingService/ListSeasons',
+                request_serializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ListSeasonsRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ListSeasonsResponse.FromString,
+                _registered_method=True)
+        self.RebuildRatings = channel.unary_stream(
+                '/okey.api.rating.v1.RatingService/RebuildRatings',
+                request_serializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.RebuildRatingsRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.RebuildRatingsResponse.FromString,
+                _registered_method=True)
 
 
 class RatingServiceServicer:
@@ -118,14 +133,14 @@ class RatingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListLeaderboard(self, request, context):
-        """A ladder's players, highest first, in pages, or the page around one player.
+        """A ladder's players of one season, highest first, in pages, or the page around one player.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetRank(self, request, context):
-        """A player's place. NOT_FOUND (NOT_RANKED) for who has no rated match on the ladder.
+        """A player's place. NOT_FOUND (NOT_RANKED) for who has no rated match on the ladder in the season.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -133,6 +148,29 @@ class RatingServiceServicer:
 
     def ListSinks(self, request, context):
         """What did not sum to zero, by ladder and sink, so that inflation can be seen (R5); operators only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StartSeason(self, request, context):
+        """Ends the running season and starts the next one. The same request again gets the same answer; Reasons:
+        SEASON_STARTED_DIFFERENTLY, SEASON_OUT_OF_ORDER. Roles: operator.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSeasons(self, request, context):
+        """Every season, the newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RebuildRatings(self, request, context):
+        """Recomputes every change, rating, sink and count from the recorded events and tells what differs; on request it
+        mends what is derived (ratings and counts). Progress comes while it goes on, the summary last. Roles: operator.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -180,6 +218,21 @@ def add_RatingServiceServicer_to_server(servicer, server):
                     servicer.ListSinks,
                     request_deserializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ListSinksRequest.FromString,
                     response_serializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ListSinksResponse.SerializeToString,
+            ),
+            'StartSeason': grpc.unary_unary_rpc_method_handler(
+                    servicer.StartSeason,
+                    request_deserializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.StartSeasonRequest.FromString,
+                    response_serializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.StartSeasonResponse.SerializeToString,
+            ),
+            'ListSeasons': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSeasons,
+                    request_deserializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ListSeasonsRequest.FromString,
+                    response_serializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ListSeasonsResponse.SerializeToString,
+            ),
+            'RebuildRatings': grpc.unary_stream_rpc_method_handler(
+                    servicer.RebuildRatings,
+                    request_deserializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.RebuildRatingsRequest.FromString,
+                    response_serializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.RebuildRatingsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -399,6 +452,87 @@ class RatingService:
             '/okey.api.rating.v1.RatingService/ListSinks',
             okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ListSinksRequest.SerializeToString,
             okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ListSinksResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StartSeason(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.rating.v1.RatingService/StartSeason',
+            okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.StartSeasonRequest.SerializeToString,
+            okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.StartSeasonResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSeasons(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.rating.v1.RatingService/ListSeasons',
+            okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ListSeasonsRequest.SerializeToString,
+            okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ListSeasonsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RebuildRatings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/okey.api.rating.v1.RatingService/RebuildRatings',
+            okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.RebuildRatingsRequest.SerializeToString,
+            okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.RebuildRatingsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -16,7 +16,12 @@ Kinds of answer to RecordMatch and RecordForfeit:
 - INVALID_ARGUMENT (CONTRADICTORY_MATCH), ALREADY_EXISTS (MATCH_RECORDED_DIFFERENTLY,
   FORFEIT_RECORDED_DIFFERENTLY), FAILED_PRECONDITION (FORFEIT_CONTRADICTED): nothing was recorded and never
   will be for this request. UNAUTHENTICATED and PERMISSION_DENIED: nothing was recorded.
-- everything else: not known; send the same request again.
+- everything else: not known; send the same request again. That holds for RATING_RULES_UNKNOWN too: a service of
+  a later version knows the rule set.
+
+Seasons. One runs at any time; the first began with the service. A player enters a season with its first rated
+match or forfeit in it, softly reset: only a part of the distance to the starting rating stays. A board lists the
+players of one season, and the boards of earlier seasons stay as they ended.
 """
 
 from collections import abc as _abc
@@ -45,11 +50,21 @@ class RatingServiceStub:
     ListHistory: _aio.UnaryUnaryMultiCallable[_rating_pb2.ListHistoryRequest, _rating_pb2.ListHistoryResponse]
     """What changed a player's rating on one ladder, newest first, in pages."""
     ListLeaderboard: _aio.UnaryUnaryMultiCallable[_rating_pb2.ListLeaderboardRequest, _rating_pb2.ListLeaderboardResponse]
-    """A ladder's players, highest first, in pages, or the page around one player."""
+    """A ladder's players of one season, highest first, in pages, or the page around one player."""
     GetRank: _aio.UnaryUnaryMultiCallable[_rating_pb2.GetRankRequest, _rating_pb2.GetRankResponse]
-    """A player's place. NOT_FOUND (NOT_RANKED) for who has no rated match on the ladder."""
+    """A player's place. NOT_FOUND (NOT_RANKED) for who has no rated match on the ladder in the season."""
     ListSinks: _aio.UnaryUnaryMultiCallable[_rating_pb2.ListSinksRequest, _rating_pb2.ListSinksResponse]
     """What did not sum to zero, by ladder and sink, so that inflation can be seen (R5); operators only."""
+    StartSeason: _aio.UnaryUnaryMultiCallable[_rating_pb2.StartSeasonRequest, _rating_pb2.StartSeasonResponse]
+    """Ends the running season and starts the next one. The same request again gets the same answer; Reasons:
+    SEASON_STARTED_DIFFERENTLY, SEASON_OUT_OF_ORDER. Roles: operator.
+    """
+    ListSeasons: _aio.UnaryUnaryMultiCallable[_rating_pb2.ListSeasonsRequest, _rating_pb2.ListSeasonsResponse]
+    """Every season, the newest first."""
+    RebuildRatings: _aio.UnaryStreamMultiCallable[_rating_pb2.RebuildRatingsRequest, _rating_pb2.RebuildRatingsResponse]
+    """Recomputes every change, rating, sink and count from the recorded events and tells what differs; on request it
+    mends what is derived (ratings and counts). Progress comes while it goes on, the summary last. Roles: operator.
+    """
 
 class RatingServiceServicer(metaclass=_abc_1.ABCMeta):
     """Writes are for the engine; reads for players, the lobby, operators and integrators."""
@@ -102,7 +117,7 @@ class RatingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _rating_pb2.ListLeaderboardRequest,
         context: _aio.ServicerContext[_rating_pb2.ListLeaderboardRequest, _abc.Awaitable[_rating_pb2.ListLeaderboardResponse]],
     ) -> _abc.Awaitable[_rating_pb2.ListLeaderboardResponse]:
-        """A ladder's players, highest first, in pages, or the page around one player."""
+        """A ladder's players of one season, highest first, in pages, or the page around one player."""
 
     @_abc_1.abstractmethod
     def GetRank(
@@ -110,7 +125,7 @@ class RatingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _rating_pb2.GetRankRequest,
         context: _aio.ServicerContext[_rating_pb2.GetRankRequest, _abc.Awaitable[_rating_pb2.GetRankResponse]],
     ) -> _abc.Awaitable[_rating_pb2.GetRankResponse]:
-        """A player's place. NOT_FOUND (NOT_RANKED) for who has no rated match on the ladder."""
+        """A player's place. NOT_FOUND (NOT_RANKED) for who has no rated match on the ladder in the season."""
 
     @_abc_1.abstractmethod
     def ListSinks(
@@ -119,5 +134,33 @@ class RatingServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_rating_pb2.ListSinksRequest, _abc.Awaitable[_rating_pb2.ListSinksResponse]],
     ) -> _abc.Awaitable[_rating_pb2.ListSinksResponse]:
         """What did not sum to zero, by ladder and sink, so that inflation can be seen (R5); operators only."""
+
+    @_abc_1.abstractmethod
+    def StartSeason(
+        self,
+        request: _rating_pb2.StartSeasonRequest,
+        context: _aio.ServicerContext[_rating_pb2.StartSeasonRequest, _abc.Awaitable[_rating_pb2.StartSeasonResponse]],
+    ) -> _abc.Awaitable[_rating_pb2.StartSeasonResponse]:
+        """Ends the running season and starts the next one. The same request again gets the same answer; Reasons:
+        SEASON_STARTED_DIFFERENTLY, SEASON_OUT_OF_ORDER. Roles: operator.
+        """
+
+    @_abc_1.abstractmethod
+    def ListSeasons(
+        self,
+        request: _rating_pb2.ListSeasonsRequest,
+        context: _aio.ServicerContext[_rating_pb2.ListSeasonsRequest, _abc.Awaitable[_rating_pb2.ListSeasonsResponse]],
+    ) -> _abc.Awaitable[_rating_pb2.ListSeasonsResponse]:
+        """Every season, the newest first."""
+
+    @_abc_1.abstractmethod
+    def RebuildRatings(
+        self,
+        request: _rating_pb2.RebuildRatingsRequest,
+        context: _aio.ServicerContext[_rating_pb2.RebuildRatingsRequest, _abc.AsyncIterator[_rating_pb2.RebuildRatingsResponse]],
+    ) -> _abc.AsyncIterator[_rating_pb2.RebuildRatingsResponse]:
+        """Recomputes every change, rating, sink and count from the recorded events and tells what differs; on request it
+        mends what is derived (ratings and counts). Progress comes while it goes on, the summary last. Roles: operator.
+        """
 
 def add_RatingServiceServicer_to_server(servicer: RatingServiceServicer, server: _aio.Server) -> None: ...

@@ -7,8 +7,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from okey.errors import Unavailable
+from okey_runtime.background import repeat
 from okey_runtime.clock import VirtualClock
-from services.lobby.background import repeat
 
 
 def rounds(*outcomes: bool) -> Callable[[], Awaitable[None]]:

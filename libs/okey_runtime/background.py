@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from okey.errors import Unavailable
+from okey.errors import Exhausted, Unavailable
 from okey_runtime.clock import Clock
 from okey_runtime.errors import RpcFailure
 from okey_runtime.logging import get_logger
@@ -18,8 +18,8 @@ async def repeat(
     """Do the work until cancelled, ``every_ms`` from start to start, or at once where it takes
     longer.
 
-    A service that is away makes a round fail; any other error ends it. The first failure in a row
-    is told at INFO: where services start together, one of them comes first.
+    What is away or busy makes a round fail; any other error ends it. The first failure in a row is
+    told at INFO: where services start together, one of them comes first.
     """
     failures = 0
     while True:
@@ -27,7 +27,7 @@ async def repeat(
         try:
             await work()
             failures = 0
-        except (RpcFailure, Unavailable) as error:
+        except (RpcFailure, Unavailable, Exhausted) as error:
             failures += 1
             level = logging.INFO if failures == 1 else logging.WARNING
             _log.log(level, "background_round_failed", work=name, error=str(error))

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from okey.errors import Exhausted, Unavailable
+from okey_runtime.background import repeat
 from okey_runtime.clock import VirtualClock
-from services.lobby.background import repeat
-from tests.integration.lobby.fake_engine import Away
 
 
 class Work:
@@ -35,11 +35,11 @@ class Work:
 async def test_a_round_that_fails_is_followed_by_the_next() -> None:
     work = Work()
     task = asyncio.create_task(repeat("work", work, 0, VirtualClock()))
-    for outcome in (Away("away"), None):
+    for outcome in (Unavailable("away"), Exhausted("busy"), None):
         await work.next_round()
         work.ends.put_nowait(outcome)
     await work.next_round()
-    assert work.rounds == 3
+    assert work.rounds == 4
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -1,0 +1,118 @@
+"""The archive: tables that were closed long ago, each as one compressed piece.
+
+Nothing is lost by it: rows leave the journal in the transaction that puts them here, and whoever
+reads a table's rows finds them in either place.
+"""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from sys import intern
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from okey.api.journal.v1 import journal_pb2
+from okey_runtime.database import Database, Isolation
+from services.engine.record import Request
+from services.engine.schema import archive, feed, journal, snapshots, tables
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """One row of a table, its events as they are stored."""
+
+    seq: int
+    at_ms: int
+    payload: bytes
+    request: Request | None
+
+
+def stored_rows(connection: Connection, table_id: str, after: int = 0) -> list[StoredRow]:
+    """A table's rows after the given one, oldest first, wherever they are."""
+    is_wanted = (journal.c.table_id == table_id) & (journal.c.seq > after)
+    found = connection.execute(select(journal).where(is_wanted).order_by(journal.c.seq)).all()
+    if not found:
+        piece = select(archive.c.payload).where(archive.c.table_id == table_id)
+        packed = connection.execute(piece).scalar()
+        return [row for row in unpack(packed) if row.seq > after] if packed else []
+    return [
+        StoredRow(
+            row.seq,
+            row.at_ms,
+            row.payload,
+            # One string a player, however many rows are read.
+            Request(intern(row.player), row.request_id, row.request_hash)
+            if row.request_id
+            else None,
+        )
+        for row in found
+    ]
+
+
+def pack(rows: Sequence[StoredRow]) -> bytes:
+    """The rows in one piece."""
+    packed = journal_pb2.ArchivedTable()
+    for row in rows:
+        archived = packed.rows.add(seq=row.seq, at_ms=row.at_ms, payload=row.payload)
+        if row.request is not None:
+            archived.player = row.request.player
+            archived.request_id = row.request.request_id
+            archived.request_hash = row.request.digest
+    return zlib.compress(packed.SerializeToString())
+
+
+def unpack(payload: bytes) -> list[StoredRow]:
+    """The rows of a piece."""
+    packed = journal_pb2.ArchivedTable.FromString(zlib.decompress(payload))
+    return [
+        StoredRow(
+            row.seq,
+            row.at_ms,
+            row.payload,
+            Request(row.player, row.request_id, row.request_hash) if row.request_id else None,
+        )
+        for row in packed.rows
+    ]
+
+
+class Archive:
+    """Moves tables; both methods raise ``DatabaseAway`` and ``DatabaseBusy``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def due(self, closed_before_ms: int, most: int) -> list[str]:
+        """Tables with nothing left to do that were closed before this moment, oldest first."""
+        query = (
+            select(tables.c.table_id)
+            .where(tables.c.is_retired, ~tables.c.is_archived)
+            .where(tables.c.closed_ms < closed_before_ms)
+            .order_by(tables.c.closed_ms)
+            .limit(most)
+        )
+        return list(await self._database.read(lambda c: c.execute(query).scalars().all()))
+
+    async def move(self, table_id: str, now_ms: int) -> None:
+        """Move a table's rows in one transaction."""
+
+        def work(connection: Connection) -> None:
+            mark = update(tables).where(tables.c.table_id == table_id, ~tables.c.is_archived)
+            if not connection.execute(mark.values(is_archived=True)).rowcount:
+                return  # somebody else has moved it meanwhile
+            rows = stored_rows(connection, table_id)
+            connection.execute(
+                insert(archive).values(
+                    table_id=table_id,
+                    archived_ms=now_ms,
+                    row_count=len(rows),
+                    payload=pack(rows),
+                )
+            )
+            of_table = journal.c.table_id == table_id
+            last = connection.execute(select(func.max(journal.c.position)).where(of_table)).scalar()
+            connection.execute(delete(journal).where(of_table))
+            connection.execute(delete(snapshots).where(snapshots.c.table_id == table_id))
+            # Last, since commits of rows wait for it: who follows all rows is told that some left.
+            connection.execute(update(feed).where(feed.c.archived < last).values(archived=last))
+
+        await self._database.transact(work, Isolation.READ_COMMITTED)

@@ -1,0 +1,86 @@
+"""EventService: the events of all tables for other teams, as a spectator may see them."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any, Final
+
+import grpc
+
+from okey.api.events.v1 import events_pb2, events_pb2_grpc
+from okey_runtime.access import AccessTable
+from okey_runtime.clock import Clock
+from okey_runtime.identity import Role, current_identity
+from services.engine.feed import Feed, Page
+from services.engine.shedding import Shedding
+
+SERVICE: Final = "okey.api.events.v1.EventService"
+
+ACCESS: Final = AccessTable.of(SERVICE, {"Subscribe": {Role.INTEGRATOR, Role.OPERATOR}})
+
+UNREAD_FOR_S: Final = 60.0
+
+End = events_pb2.SubscribeEndReason
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class EventServicer(events_pb2_grpc.EventServiceServicer):
+    """Follows the feed for each caller; ``stop`` ends every stream."""
+
+    def __init__(self, feed: Feed, clock: Clock, shedding: Shedding) -> None:
+        self._shedding = shedding
+        self._feed = feed
+        self._clock = clock
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """End every stream, with its cursor."""
+        self._stopping.set()
+
+    async def Subscribe(
+        self, request: events_pb2.SubscribeRequest, context: Context
+    ) -> AsyncIterator[Any]:
+        """Every row after the cursor. Who takes no page for a minute is cancelled."""
+        self._shedding.refuse_if_busy()
+        with self._shedding.stream():
+            async with aclosing(self._rows(request.cursor)) as responses:
+                async for response in responses:
+                    yield response
+
+    async def _rows(self, cursor: str) -> AsyncGenerator[Any, None]:
+        position = await self._feed.start(cursor)
+        left_s = max(0, current_identity().expires_ms - self._clock.now_ms()) / 1000
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None, "streams are served by tasks"
+        expired = asyncio.Event()
+        expiry = loop.call_later(left_s, expired.set)
+        try:
+            while True:
+                page = await self._next(position, expired)
+                if not isinstance(page, Page):
+                    yield events_pb2.SubscribeResponse(cursor=str(position), end=page)
+                    return
+                unread = loop.call_later(UNREAD_FOR_S, task.cancel)
+                try:
+                    for row in page.rows:
+                        yield row
+                finally:
+                    unread.cancel()
+                position = page.last
+        finally:
+            expiry.cancel()
+
+    async def _next(self, position: int, expired: asyncio.Event) -> Page | End.ValueType:
+        """The next page, or why there is none."""
+        page = asyncio.ensure_future(self._feed.after(position))
+        ends = [asyncio.ensure_future(each.wait()) for each in (self._stopping, expired)]
+        try:
+            await asyncio.wait([page, *ends], return_when=asyncio.FIRST_COMPLETED)
+            if self._stopping.is_set():
+                return End.SUBSCRIBE_END_REASON_SHUTTING_DOWN
+            if expired.is_set():
+                return End.SUBSCRIBE_END_REASON_TOKEN_EXPIRED
+            return page.result()
+        finally:
+            for each in (page, *ends):
+                each.cancel()

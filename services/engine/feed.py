@@ -1,0 +1,198 @@
+"""The rows of all tables in the order of their positions, as spectators may see them.
+
+Everybody reads from the journal, a page at a time, so that who is slow costs no memory; a page that
+several ask for is read once. Positions become visible in their order (see ``schema.feed``): what
+stands after the last row that was read is all that is to come.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from google.protobuf.message import DecodeError
+from sqlalchemy import select
+
+from okey.api.events.v1 import events_pb2
+from okey.errors import Refused
+from okey.table.view import SPECTATOR
+from okey_runtime.clock import Clock
+from okey_runtime.codec import UndecodableMessage
+from okey_runtime.database import Database
+from okey_runtime.logging import get_logger
+from services.engine.appending import Append, Verdict
+from services.engine.group_commit import Store
+from services.engine.record import decode_events
+from services.engine.schema import feed, journal
+from services.engine.wire import event_message
+
+PAGE_ROWS: Final = 64
+
+_PAGES_KEPT: Final = 16
+_LOOK_EVERY_MS: Final = 1_000
+
+_log = get_logger(__name__)
+
+
+class CursorAhead(Refused):
+    """The cursor stands after everything that has happened here."""
+
+    reason = "CURSOR_AHEAD"
+
+
+class CursorTooOld(Refused):
+    """Not every row after the cursor is kept any more."""
+
+    reason = "CURSOR_TOO_OLD"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows after a position, made into messages; ``last`` is the position of the last one."""
+
+    last: int
+    rows: tuple[bytes, ...]
+
+
+class Feed:
+    """Gives pages of rows; ``news`` is to be called whenever rows may have been committed."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._news = asyncio.Event()
+        self._pages: OrderedDict[int, asyncio.Task[Page]] = OrderedDict()
+
+    async def start(self, cursor: str) -> int:
+        """The position after which a caller with this cursor goes on.
+
+        Raises:
+            CursorAhead: there is no such position yet.
+            CursorTooOld: rows after it stand in the archive only.
+            DatabaseAway, DatabaseBusy: try again.
+        """
+        last, archived = await self._bounds()
+        if cursor == "latest":
+            return last
+        if not cursor:
+            return 0
+        position = int(cursor)
+        if position > last:
+            raise CursorAhead(
+                f"cursor {position} is after the newest row, {last}: it is another platform's, or "
+                "this one was restored from a backup; begin with an empty cursor"
+            )
+        if position < archived:
+            raise CursorTooOld(
+                f"rows after cursor {position} were archived, the last of them {archived}; begin "
+                "with an empty cursor to get everything that is still kept"
+            )
+        return position
+
+    async def after(self, position: int) -> Page:
+        """The next rows, at most ``PAGE_ROWS``, once there are any.
+
+        Raises ``DatabaseAway`` or ``DatabaseBusy``.
+        """
+        while True:
+            news = self._news
+            page = await self._page(position)
+            if page.rows:
+                return page
+            await self._wait(news)
+
+    def news(self) -> None:
+        """Rows may have been committed."""
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+    async def _page(self, position: int) -> Page:
+        """Read once for all who ask; what was read stays right, so it is kept a while."""
+        task = self._pages.get(position)
+        if task is None:
+            task = self._pages[position] = asyncio.create_task(self._read(position))
+            while len(self._pages) > _PAGES_KEPT:
+                self._pages.popitem(last=False)
+        try:
+            page = await asyncio.shield(task)
+        except BaseException:
+            self._forget(position, task)
+            raise
+        if not page.rows:
+            self._forget(position, task)
+        return page
+
+    def _forget(self, position: int, task: asyncio.Task[Page]) -> None:
+        if self._pages.get(position) is task:
+            del self._pages[position]
+
+    async def _read(self, position: int) -> Page:
+        query = (
+            select(
+                journal.c.position,
+                journal.c.table_id,
+                journal.c.seq,
+                journal.c.at_ms,
+                journal.c.payload,
+            )
+            .where(journal.c.position > position)
+            .order_by(journal.c.position)
+            .limit(PAGE_ROWS)
+        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return Page(rows[-1].position if rows else position, _messages(rows))
+
+    async def _bounds(self) -> tuple[int, int]:
+        found = await self._database.read(lambda c: c.execute(select(feed)).one())
+        return found.last, found.archived
+
+    async def _wait(self, news: asyncio.Event) -> None:
+        """Until rows were committed here, or a moment, in which others may have."""
+        until_ms = self._clock.monotonic_ms() + _LOOK_EVERY_MS
+        waits = (
+            asyncio.ensure_future(news.wait()),
+            asyncio.ensure_future(self._clock.sleep_until_ms(until_ms)),
+        )
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+
+class FedStore:
+    """A store that tells the feed of what it has committed."""
+
+    def __init__(self, store: Store, feed_: Feed) -> None:
+        self._store = store
+        self._feed = feed_
+
+    async def append(self, batch: list[Append]) -> list[Verdict]:
+        """Write the rows and tell."""
+        verdicts = await self._store.append(batch)
+        self._feed.news()
+        return verdicts
+
+
+def _messages(rows: Sequence[Any]) -> tuple[bytes, ...]:
+    return tuple(
+        events_pb2.SubscribeResponse(
+            table_id=row.table_id,
+            seq=row.seq,
+            at_ms=row.at_ms,
+            events=_events(row),
+            cursor=str(row.position),
+        ).SerializeToString()
+        for row in rows
+    )
+
+
+def _events(row: Any) -> list[events_pb2.Event]:
+    try:
+        events = decode_events(row.payload)
+    except (UndecodableMessage, DecodeError) as error:
+        # Its table stands still; the others' rows are to come all the same.
+        _log.error("row_not_readable", table_id=row.table_id, seq=row.seq, error=str(error))
+        return []
+    return [event_message(event, SPECTATOR) for event in events]

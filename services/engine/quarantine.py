@@ -1,0 +1,85 @@
+"""Tables that stand still: an audit or an operator stopped them, or their rows do not replay.
+
+The first kind is kept in the database. The second is found anew at each start, so that a version
+that can read the rows heals them.
+"""
+
+from collections.abc import Mapping
+
+from okey.table.errors import TableIsClosed
+from okey_runtime.clock import Clock
+from okey_runtime.logging import get_logger
+from services.engine.errors import TableQuarantined
+from services.engine.metrics import QUARANTINED
+from services.engine.operators import Operators, Stopped
+
+_log = get_logger(__name__)
+
+
+class Quarantine:
+    """Which tables stand still, and since when."""
+
+    def __init__(self, operators: Operators, clock: Clock) -> None:
+        self._operators = operators
+        self._clock = clock
+        self._stopped: dict[str, Stopped] = {}
+
+    @property
+    def tables(self) -> Mapping[str, Stopped]:
+        """By id."""
+        return self._stopped
+
+    async def load(self) -> None:
+        """Remember what an earlier process was told."""
+        self._stopped = dict(await self._operators.stopped())
+        QUARANTINED.set(len(self._stopped))
+
+    def refuse(self, table_id: str) -> None:
+        """Raises ``TableQuarantined`` for a table that stands still."""
+        if table_id in self._stopped:
+            raise self._refusal(table_id)
+
+    async def stop(self, table_id: str, reason: str) -> bool:
+        """From now on it stands still, also in the next process; whether it did not before."""
+        if table_id in self._stopped:
+            return False
+        stopped = Stopped(self._clock.now_ms(), reason)
+        await self._operators.stop(table_id, stopped)
+        self.note(table_id, stopped)
+        _log.error("table_quarantined", table_id=table_id, reason=reason)
+        return True
+
+    async def refuse_if_voided(self, table_id: str) -> None:
+        """Raises ``TableIsClosed`` for a table that was voided past its journal, which may not say
+        so whatever can be read of it.
+        """
+        voided = await self._operators.voided(table_id)
+        if voided is not None and voided.is_done:
+            raise TableIsClosed(f"table {table_id} was voided by an operator; open another one")
+
+    def stop_unreadable(self, table_id: str, error: BaseException) -> TableQuarantined:
+        """Its rows do not replay: it stands still until somebody releases it, or a new process
+        tries.
+        """
+        self.note(table_id, Stopped(0, f"its rows do not replay ({type(error).__name__})"))
+        _log.error("table_quarantined", table_id=table_id, exc_info=error)
+        return self._refusal(table_id)
+
+    def suspend(self, table_id: str) -> None:
+        """Let it be loaded for once; ``lift`` or ``note`` must follow."""
+        self._stopped.pop(table_id, None)
+
+    async def lift(self, table_id: str) -> Stopped | None:
+        """It may go on; since when it stood still, if it did."""
+        await self._operators.lift(table_id)
+        stopped = self._stopped.pop(table_id, None)
+        QUARANTINED.set(len(self._stopped))
+        return stopped
+
+    def note(self, table_id: str, stopped: Stopped) -> None:
+        """It stands still in this process."""
+        self._stopped[table_id] = stopped
+        QUARANTINED.set(len(self._stopped))
+
+    def _refusal(self, table_id: str) -> TableQuarantined:
+        return TableQuarantined(f"table {table_id} stands still; operators are told")

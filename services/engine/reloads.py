@@ -1,0 +1,53 @@
+"""Tables that were lost: nobody knows which way their journal went, so they are loaded anew."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from okey.errors import Exhausted, Unavailable
+from okey_runtime.logging import get_logger
+from services.engine.backoff import waits_s
+from services.engine.errors import TableQuarantined, TableReloading
+
+_log = get_logger(__name__)
+
+
+class Reloads:
+    """Which tables are being loaded anew; falsy where none is."""
+
+    def __init__(self, load: Callable[[str, int], Awaitable[None]]) -> None:
+        """``load`` gets the table and the moment since which its clocks stand still."""
+        self._load = load
+        self._loading: set[str] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._loading)
+
+    def is_loading(self, table_id: str) -> bool:
+        """Whether the table is being loaded anew."""
+        return table_id in self._loading
+
+    def refuse(self, table_id: str) -> None:
+        """Raises ``TableReloading`` for a table that is being loaded anew."""
+        if table_id in self._loading:
+            raise TableReloading(f"table {table_id} is being loaded; send the request again")
+
+    def load(self, table_id: str, since_ms: int) -> Coroutine[Any, Any, None]:
+        """Load a table, again and again until the database lets it; it is refused from now on."""
+        self._loading.add(table_id)
+        return self._until_loaded(table_id, since_ms)
+
+    async def _until_loaded(self, table_id: str, since_ms: int) -> None:
+        try:
+            for wait_s in waits_s():
+                try:
+                    await self._load(table_id, since_ms)
+                except TableQuarantined:
+                    return
+                except (Unavailable, Exhausted) as error:
+                    _log.warning("reload_failed", table_id=table_id, error=str(error))
+                    await asyncio.sleep(wait_s)
+                else:
+                    return
+        finally:
+            self._loading.discard(table_id)

@@ -1,0 +1,85 @@
+"""Many rows in one statement, on either database: inserts leave out the keys that are taken."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    Column,
+    Connection,
+    Delete,
+    Table,
+    bindparam,
+    delete,
+    func,
+    select,
+    tuple_,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql.dml import ReturningInsert
+
+Values = dict[str, Any]
+
+
+def insert_new(connection: Connection, table: Table, rows: Sequence[Values]) -> set[Any]:
+    """Insert in the given order what is not there; the first keys of the rows that went in.
+
+    Every row has a value for every column that is named in the first one.
+    """
+    if not rows:
+        return set()
+    names = tuple(rows[0])
+    if connection.dialect.name == "postgresql":
+        columns = {name: [row[name] for row in rows] for name in names}
+        return set(connection.execute(_from_arrays(table, names), columns).scalars())
+    return set(connection.execute(_from_values(table), list(rows)).scalars())
+
+
+def put(connection: Connection, table: Table, rows: Sequence[Values]) -> None:
+    """Insert rows, or replace those with the same key; no key twice."""
+    if rows:
+        connection.execute(_upsert(connection.dialect.name, table), list(rows))
+
+
+def delete_pairs(
+    connection: Connection, first: Column[Any], second: Column[Any], pairs: Sequence[Any]
+) -> None:
+    """Delete the rows whose two columns are one of the pairs."""
+    if pairs:
+        connection.execute(_of_pairs(first, second), {"pairs": list(pairs)})
+
+
+@cache
+def _from_arrays(table: Table, names: tuple[str, ...]) -> ReturningInsert[Any]:
+    """One array a column, unnested side by side: the same statement for any number of rows."""
+    columns = [table.c[name] for name in names]
+    arrays = [bindparam(c.name, type_=postgresql.ARRAY(c.type)) for c in columns]
+    insert = postgresql.insert(table).from_select(
+        list(names), select(*(func.unnest(array) for array in arrays))
+    )
+    return insert.on_conflict_do_nothing().returning(_key(table))
+
+
+@cache
+def _from_values(table: Table) -> ReturningInsert[Any]:
+    """SQLAlchemy writes all rows into one VALUES."""
+    return sqlite.insert(table).on_conflict_do_nothing().returning(_key(table))
+
+
+@cache
+def _upsert(dialect: str, table: Table) -> Any:
+    insert = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    key = [column.name for column in table.primary_key.columns]
+    values = {c.name: insert.excluded[c.name] for c in table.columns if c.name not in key}
+    return insert.on_conflict_do_update(index_elements=key, set_=values)
+
+
+@cache
+def _of_pairs(first: Column[Any], second: Column[Any]) -> Delete:
+    pairs: BindParameter[Any] = bindparam("pairs", expanding=True)
+    return delete(first.table).where(tuple_(first, second).in_(pairs))
+
+
+def _key(table: Table) -> Column[Any]:
+    return next(iter(table.primary_key.columns))

@@ -1,0 +1,112 @@
+"""No hidden tile, nonce or seed ever on the wire (T9, H8).
+
+Twice, and not by the engine's own redaction: the fields that may hold a tile are looked at one by
+one, and the bytes of every message are searched for what its viewer may not know at that row:
+seeds, nonces, six tiles in a row of the stock or of somebody else's rack.
+"""
+
+from collections.abc import Iterator
+
+from okey.api.common.v1 import common_pb2
+from okey.api.engine.v1 import table_pb2
+from okey.api.events.v1 import events_pb2
+from okey.rules.tile import Tile
+from okey.table.state import TableState
+from tests.chaos.tables.history import ClientHistory, Finding, Snapshot, Update
+from tests.chaos.tables.replay import Replays, Step
+
+HIDDEN = "nothing hidden shown"
+
+_WINDOW = 6
+"""Tiles in a row; by chance they stand in no message of any run."""
+
+
+def check_hidden(client: ClientHistory, replays: Replays) -> Iterator[Finding]:
+    """Everything that one client was sent, against what it may know at that row."""
+    steps = replays.get(client.table_id, ())
+    for heard in client.heard:
+        match heard:
+            case Update(update=update, wire=wire):
+                seq = update.seq
+                shown: list[str] = []
+            case Snapshot(view=view, wire=wire):
+                seq = view.seq
+                shown = []
+            case _:
+                continue
+        if not 0 < seq <= len(steps):
+            continue  # found by another check
+        step = steps[seq - 1]
+        own = _own_seats(step, client.player)
+        if isinstance(heard, Update):
+            shown += [text for event in heard.update.events for text in _in_event(event, own)]
+            shown += _in_view(heard.update.view, own)
+        else:
+            shown += _in_view(heard.view, own)
+        shown += _in_bytes(wire, step.after, own)
+        for text in shown:
+            yield Finding(HIDDEN, client.table_id, client.player, f"row {seq} shows {text}")
+
+
+def _own_seats(step: Step, player: str) -> frozenset[int]:
+    """Whose tiles the player may see: of the seat that it owned before the row, or after it."""
+    before = step.before.seat_of(player) if step.before is not None else -1
+    return frozenset({before, step.after.seat_of(player)}) - {-1}
+
+
+def _in_event(event: events_pb2.Event, own: frozenset[int]) -> Iterator[str]:
+    match event.WhichOneof("event"):
+        case "round_dealt":
+            deal = event.round_dealt
+            if deal.stock:
+                yield "the stock"
+            for seat, rack in enumerate(deal.racks):
+                if rack.tiles and seat not in own:
+                    yield f"the rack dealt to seat {seat}"
+        case "tile_drawn":
+            drawn = event.tile_drawn
+            is_open = drawn.source == common_pb2.DRAW_SOURCE_DISCARD or drawn.seat in own
+            if drawn.tile and not is_open:
+                yield f"the tile that seat {drawn.seat} drew from the stock"
+        case "seat_declined":
+            if event.seat_declined.reason and event.seat_declined.seat not in own:
+                yield f"why the stake of seat {event.seat_declined.seat} was declined"
+        case _:
+            return
+
+
+def _in_view(view: table_pb2.TableView, own: frozenset[int]) -> Iterator[str]:
+    if (view.round.rack or view.round.drawn) and view.viewer not in own:
+        yield f"the rack of seat {view.viewer}"
+
+
+def _in_bytes(wire: bytes, state: TableState, own: frozenset[int]) -> Iterator[str]:
+    for secret, needle in _secrets(state, own):
+        if needle in wire:
+            yield f"{secret}, in its bytes"
+
+
+def _secrets(state: TableState, own: frozenset[int]) -> Iterator[tuple[str, bytes]]:
+    """Everything in the state that the owner of those seats may not know after this row."""
+    if state.sealed is not None:
+        yield "the coming round's seed", state.sealed.seed
+    for seat in state.seats:
+        if seat.nonce:
+            yield "a nonce before the deal", seat.nonce
+    if state.round is None:
+        return
+    yield "the running round's seed", state.round.seed
+    for needle in _windows(state.round.stock):
+        yield "the order of the stock", needle
+    for number, hand in enumerate(state.round.hands):
+        if number not in own:
+            for needle in _windows(hand.rack):
+                yield f"the rack of seat {number}", needle
+
+
+def _windows(tiles: tuple[Tile, ...]) -> Iterator[bytes]:
+    """Tiles in a row as protobuf packs them, in this order, backwards, and sorted."""
+    packed = bytes(tiles)
+    for order in (packed, packed[::-1], bytes(sorted(packed))):
+        for start in range(len(order) - _WINDOW + 1):
+            yield order[start : start + _WINDOW]

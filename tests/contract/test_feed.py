@@ -1,0 +1,196 @@
+"""Positions on every database: one order for all rows, which becomes visible in that order."""
+
+import asyncio
+import runpy
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, text
+from sqlalchemy.util import await_only
+
+from okey.api.events.v1 import events_pb2
+from okey.table.events import CountdownCancelled
+from okey_runtime.clock import VirtualClock
+from okey_runtime.database import Database, Isolation
+from okey_runtime.migrations import migrate
+from services.engine.app import MIGRATIONS
+from services.engine.appending import Append, Taken, append_batch
+from services.engine.archive import Archive
+from services.engine.feed import PAGE_ROWS, CursorAhead, CursorTooOld, FedStore, Feed
+from services.engine.journal import Journal
+from services.engine.record import encode_events
+
+A, B, C = "a" * 26, "b" * 26, "c" * 26
+PAYLOAD = encode_events([CountdownCancelled()])
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'engine.db'}"
+    url: str = request.getfixturevalue("postgres_url")
+    return url
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    await migrate(database_url, MIGRATIONS)
+    opened = Database(database_url)
+    yield opened
+    await opened.close()
+
+
+def row(table_id: str, seq: int) -> Append:
+    return Append(table_id, seq, at_ms=seq, payload=PAYLOAD)
+
+
+def read(rows: tuple[bytes, ...]) -> list[tuple[str, int, int]]:
+    """Table, seq and cursor of each message."""
+    messages = map(events_pb2.SubscribeResponse.FromString, rows)
+    return [(message.table_id, message.seq, int(message.cursor)) for message in messages]
+
+
+async def test_rows_come_in_the_order_of_their_commits(database: Database) -> None:
+    store = Journal(database)
+    await store.append([row(B, 1), row(A, 1)])
+    await store.append([row(A, 2)])
+    page = await Feed(database, VirtualClock()).after(0)
+    assert [(table, seq) for table, seq, _ in read(page.rows)] == [(A, 1), (B, 1), (A, 2)]
+    cursors = [cursor for _, _, cursor in read(page.rows)]
+    assert cursors == sorted(set(cursors))
+    assert page.last == cursors[-1]
+
+
+async def test_pages_follow_each_other_without_gap_or_double(database: Database) -> None:
+    store, count = Journal(database), 2 * PAGE_ROWS + 1
+    for seq in range(1, count + 1):
+        await store.append([row(A, seq)])
+    reader, seqs, position = Feed(database, VirtualClock()), list[int](), 0
+    while len(seqs) < count:
+        page = await reader.after(position)
+        assert len(page.rows) <= PAGE_ROWS
+        seqs += [seq for _, seq, _ in read(page.rows)]
+        position = page.last
+    assert seqs == list(range(1, count + 1))
+
+
+async def test_a_refused_row_has_no_place_and_harms_no_other(database: Database) -> None:
+    store = Journal(database)
+    await store.append([row(A, 1)])
+    assert await store.append([row(A, 1), row(B, 1)]) == [Taken.SEQ, None]
+    page = await Feed(database, VirtualClock()).after(0)
+    assert [(table, seq) for table, seq, _ in read(page.rows)] == [(A, 1), (B, 1)]
+
+
+async def test_no_row_becomes_visible_after_a_later_one(database: Database) -> None:
+    """Two owners commit at once, again and again; whoever reads meanwhile never looks back."""
+    reader, seen, position = Feed(database, VirtualClock()), list[tuple[str, int]](), 0
+    stores = [FedStore(Journal(database), reader) for _ in range(2)]
+
+    async def write(store: FedStore, table_id: str) -> None:
+        for seq in range(1, 31):
+            await store.append([row(table_id, seq)])
+
+    writing = asyncio.gather(write(stores[0], A), write(stores[1], B))
+    while not writing.done() or len(seen) < 60:
+        page = await reader.after(position)
+        seen += [(table, seq) for table, seq, _ in read(page.rows)]
+        position = page.last
+    await writing
+    assert sorted(seen) == [(table, seq) for table in (A, B) for seq in range(1, 31)]
+
+
+async def test_a_position_is_nobodys_before_the_one_before_it_is_committed(
+    postgres_url: str,
+) -> None:
+    """A transaction that lasts holds up the next one, which so cannot be read first."""
+    await migrate(postgres_url, MIGRATIONS)
+    database = Database(postgres_url)
+    entered, may_end = asyncio.Event(), asyncio.Event()
+
+    def lasting(connection: Connection) -> None:
+        append_batch(connection, [row(A, 1)])
+        entered.set()
+        await_only(may_end.wait())
+
+    slow = asyncio.create_task(database.transact(lasting, Isolation.READ_COMMITTED))
+    await entered.wait()
+    quick = asyncio.create_task(Journal(database).append([row(B, 1)]))
+    await asyncio.wait([quick], timeout=0.2)
+    assert not quick.done()
+    may_end.set()
+    await asyncio.gather(slow, quick)
+    page = await Feed(database, VirtualClock()).after(0)
+    assert [table for table, _, _ in read(page.rows)] == [A, B]
+    await database.close()
+
+
+async def test_who_waits_is_woken_by_a_commit_here(database: Database) -> None:
+    reader = Feed(database, VirtualClock())
+    store = FedStore(Journal(database), reader)
+    waiting = asyncio.ensure_future(reader.after(0))
+    await store.append([row(A, 1)])
+    async with asyncio.timeout(10):
+        assert len((await waiting).rows) == 1
+
+
+async def test_several_who_ask_for_a_page_read_it_once(database: Database) -> None:
+    await Journal(database).append([row(A, 1)])
+    reader = Feed(database, VirtualClock())
+    first, second = await asyncio.gather(reader.after(0), reader.after(0))
+    assert first is second
+
+
+async def test_a_cursor_must_be_ours_and_its_rows_kept(database: Database) -> None:
+    await Journal(database).append([row(A, 1)])
+    await Journal(database).append([row(A, 2)])
+    reader = Feed(database, VirtualClock())
+    last = await reader.start("latest")
+    assert (await reader.start(""), await reader.start(str(last))) == (0, last)
+    with pytest.raises(CursorAhead):
+        await reader.start(str(last + 1))
+
+
+async def test_rows_that_were_archived_are_not_passed_over_silently(database: Database) -> None:
+    """Who was behind them is told; who was not, goes on."""
+    store, reader = Journal(database), Feed(database, VirtualClock())
+    for each in (row(A, 1), row(B, 1), replace(row(A, 2), is_last=True), row(B, 2)):
+        await store.append([each])
+    await store.retire(A)
+    cursors = {(table, seq): cursor for table, seq, cursor in read((await reader.after(0)).rows)}
+    await Archive(database).move(A, now_ms=9)
+    with pytest.raises(CursorTooOld):
+        await reader.start(str(cursors[B, 1]))
+    position = await reader.start(str(cursors[A, 2]))
+    page = await Feed(database, VirtualClock()).after(position)
+    assert [(table, seq) for table, seq, _ in read(page.rows)] == [(B, 2)]
+    kept = await Feed(database, VirtualClock()).after(await reader.start(""))
+    assert [(table, seq) for table, seq, _ in read(kept.rows)] == [(B, 1), (B, 2)]
+
+
+async def test_an_unreadable_row_is_shown_empty_and_the_others_come(database: Database) -> None:
+    store = Journal(database)
+    await store.append([Append(A, 1, at_ms=1, payload=b"\xff\xff\xff"), row(B, 1)])
+    page = await Feed(database, VirtualClock()).after(0)
+    shown = [events_pb2.SubscribeResponse.FromString(each) for each in page.rows]
+    assert [(each.table_id, len(each.events)) for each in shown] == [(A, 0), (B, 1)]
+
+
+async def test_rows_that_were_there_before_are_numbered_in_time_and_in_their_tables_order(
+    database: Database,
+) -> None:
+    """The migration's own statement; a clock that was set back turns no table's order round."""
+    store = Journal(database)
+    for table_id, seq, at_ms in ((A, 1, 10), (B, 1, 20), (A, 2, 30), (A, 3, 15), (B, 2, 25)):
+        await store.append([replace(row(table_id, seq), at_ms=at_ms)])
+    number = runpy.run_path(str(MIGRATIONS / "versions" / "0003_feed.py"))["NUMBER"]
+
+    def again(connection: Connection) -> None:
+        connection.execute(text("UPDATE journal SET position = NULL"))
+        connection.execute(text(number))
+
+    await database.transact(again)
+    page = await Feed(database, VirtualClock()).after(0)
+    assert read(page.rows) == [(A, 1, 1), (B, 1, 2), (B, 2, 3), (A, 2, 4), (A, 3, 5)]

@@ -1,0 +1,321 @@
+"""A played table: commands over broken, cut and redirected streams, each of which counts once."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import grpc
+import pytest
+from google.rpc import error_details_pb2, status_pb2
+
+from okey.api.common.v1 import common_pb2
+from okey.api.engine.v1 import engine_pb2, table_pb2
+from okey.rules.tile import Tile
+from okey.table.commands import Discard
+from okey_client import Change, OkeyClient, PlayedTable, RetryPolicy, RpcFailure
+from okey_runtime.access import AccessTable
+from okey_runtime.config import Environment, ServiceSettings
+from okey_runtime.errors import DOMAIN
+from okey_runtime.identity import Role
+from okey_runtime.server import ServiceServer
+from tests.fixtures.issuer import Issuer
+from tests.fixtures.partial_service import serve_methods
+
+SERVICE = "okey.api.engine.v1.TableService"
+TABLE = "t" * 26
+MOVE = Discard(Tile.R1)
+End = engine_pb2.StreamEndReason
+
+
+class Line:
+    """The engine's end of one stream, after its ``attach``."""
+
+    def __init__(
+        self, requests: AsyncIterator[engine_pb2.PlayRequest], sent: asyncio.Queue[object]
+    ) -> None:
+        self._requests = requests
+        self._sent = sent
+
+    async def hear(self) -> engine_pb2.PlayRequest:
+        return await anext(self._requests)
+
+    async def show(self, seq: int, *, takes_nonces: bool = False) -> None:
+        legal = [table_pb2.LEGAL_ACTION_ADD_NONCE] if takes_nonces else []
+        view = table_pb2.TableView(seq=seq, legal_actions=legal, commitment=b"c")
+        await self._sent.put(engine_pb2.PlayResponse(snapshot=view))
+
+    async def row(self, seq: int) -> None:
+        view = table_pb2.TableView(seq=seq)
+        update = engine_pb2.TableUpdate(seq=seq, view=view)
+        await self._sent.put(engine_pb2.PlayResponse(update=update))
+
+    async def answer(self, request_id: str, seq: int) -> None:
+        result = engine_pb2.CommandResult(request_id=request_id, seq=seq)
+        await self._sent.put(engine_pb2.PlayResponse(result=result))
+
+    async def refuse(self, request_id: str, code: grpc.StatusCode, reason: str) -> None:
+        error = status_pb2.Status(code=code.value[0], message="as the test says")
+        error.details.add().Pack(
+            error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN, metadata={"a": "b"})
+        )
+        result = engine_pb2.CommandResult(request_id=request_id, error=error)
+        await self._sent.put(engine_pb2.PlayResponse(result=result))
+
+    async def end(self, reason: End.ValueType, address: str = "") -> None:
+        end = engine_pb2.StreamEnd(reason=reason, address=address)
+        await self._sent.put(engine_pb2.PlayResponse(end=end))
+
+
+Script = Callable[[Line], Awaitable[None]]
+
+
+class ScriptedEngine:
+    """Each Play stream plays the next script; a stream ends with its script."""
+
+    def __init__(self) -> None:
+        self.scripts: list[Script] = []
+        self.cursors: list[int | None] = []
+
+    async def play(
+        self, requests: AsyncIterator[engine_pb2.PlayRequest], context: object
+    ) -> AsyncIterator[object]:
+        attach = (await anext(requests)).attach
+        assert (attach.table_id, attach.with_view) == (TABLE, True)
+        self.cursors.append(attach.after_seq if attach.HasField("after_seq") else None)
+        sent: asyncio.Queue[object] = asyncio.Queue()
+        playing = asyncio.ensure_future(self.scripts.pop(0)(Line(requests, sent)))
+        playing.add_done_callback(lambda _: sent.put_nowait(None))
+        while (response := await sent.get()) is not None:
+            yield response
+        await playing
+
+
+class ScriptedApp:
+    """A scripted engine as a service."""
+
+    services = (SERVICE,)
+    access = AccessTable.of(SERVICE, {"Play": {Role.PLAYER}})
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings = settings
+        self.engine = ScriptedEngine()
+
+    async def start(self, host: ServiceServer) -> None:
+        methods = {"Play": (self.engine.play, engine_pb2.PlayRequest)}
+        serve_methods(host, SERVICE, methods)
+
+    async def drain(self) -> None:
+        """Nothing to do."""
+
+    async def close(self) -> None:
+        """Nothing to do."""
+
+
+class World:
+    """Two engines, and a client whose home is the first."""
+
+    def __init__(self, engines: list[ScriptedEngine], other: str, client: OkeyClient) -> None:
+        self.home, self.other = engines
+        self.other_address = other
+        self.client = client
+
+    def play(self) -> PlayedTable:
+        return self.client.table(TABLE).play()
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    issuer = Issuer(tmp_path)
+    settings = ServiceSettings(
+        environment=Environment.TEST, jwks_file=issuer.jwks_file, stop_grace_ms=0
+    )
+    async with AsyncExitStack() as stack:
+        apps = [ScriptedApp(settings), ScriptedApp(settings)]
+        servers = [await stack.enter_async_context(ServiceServer(app)) for app in apps]
+        client = OkeyClient(
+            engine_address=servers[0].address,
+            token_provider=lambda: issuer.token("ada"),
+            policy=RetryPolicy(tries=3, first_pause_ms=1, last_pause_ms=2),
+        )
+        await stack.enter_async_context(client)
+        yield World([app.engine for app in apps], servers[1].address, client)
+
+
+async def closes(line: Line) -> None:
+    await line.end(End.STREAM_END_REASON_TABLE_CLOSED)
+
+
+async def test_a_command_is_awaited_while_changes_come(world: World) -> None:
+    """The answer comes although nobody iterates meanwhile; no change is lost by it."""
+
+    async def script(line: Line) -> None:
+        await line.show(4)
+        asked = (await line.hear()).act
+        assert (asked.table_id, asked.turn) == (TABLE, 7)
+        assert asked.action.discard.tile == common_pb2.TILE_R1
+        await line.row(5)
+        await line.answer(asked.request_id, 6)
+        await line.row(6)
+        await closes(line)
+
+    world.home.scripts = [script]
+    seen: list[int] = []
+    async with world.play() as seat:
+        async for change in seat:
+            seen.append(change.seq)
+            if change.seq == 4:
+                assert await seat.act(7, MOVE) == 6
+    assert seen == [4, 5, 6]
+    assert seat.end_reason == End.STREAM_END_REASON_TABLE_CLOSED
+
+
+async def test_many_commands_may_be_under_way(world: World) -> None:
+    """Answers find whoever waits for them, in whatever order they come."""
+
+    async def script(line: Line) -> None:
+        await line.show(1)
+        asked = [await line.hear() for _ in range(3)]
+        ids = [getattr(each, each.WhichOneof("message") or "").request_id for each in asked]
+        for seq, request_id in reversed(list(enumerate(ids, start=10))):
+            await line.answer(request_id, seq)
+        await line.hear()
+
+    world.home.scripts = [script]
+    async with world.play() as seat:
+        seqs = await asyncio.gather(seat.forfeit(), seat.return_to_seat(), seat.leave())
+    assert tuple(seqs) == (10, 11, 12)
+
+
+async def test_a_refusal_is_the_commands_and_not_the_streams(world: World) -> None:
+    async def script(line: Line) -> None:
+        await line.show(1)
+        asked = (await line.hear()).act
+        code = grpc.StatusCode.FAILED_PRECONDITION
+        await line.refuse(asked.request_id, code, "TURN_OVER")
+        await line.answer((await line.hear()).play_on.request_id, 2)
+        await line.hear()
+
+    world.home.scripts = [script]
+    async with world.play() as seat:
+        with pytest.raises(RpcFailure) as refusal:
+            await seat.act(1, MOVE)
+        assert (refusal.value.reason, refusal.value.metadata) == ("TURN_OVER", {"a": "b"})
+        assert refusal.value.code is grpc.StatusCode.FAILED_PRECONDITION
+        assert await seat.play_on() == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (grpc.StatusCode.UNAVAILABLE, "DATABASE_AWAY"),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, "COMMAND_TIMED_OUT"),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, "TABLE_BUSY"),
+    ],
+)
+async def test_what_may_count_or_not_is_asked_again_under_its_id(
+    world: World, code: grpc.StatusCode, reason: str
+) -> None:
+    ids: list[str] = []
+
+    async def script(line: Line) -> None:
+        await line.show(1)
+        for _ in range(2):
+            ids.append((await line.hear()).act.request_id)
+            await line.refuse(ids[-1], code, reason)
+        ids.append((await line.hear()).act.request_id)
+        await line.answer(ids[-1], 9)
+        await line.hear()
+
+    world.home.scripts = [script]
+    async with world.play() as seat:
+        assert await seat.act(1, MOVE) == 9
+    assert len(ids) == 3
+    assert len(set(ids)) == 1
+
+
+async def test_a_command_without_an_answer_goes_to_the_next_stream(world: World) -> None:
+    """Cut after the command came: the stream is resumed after the last row, the command asked
+    again, once, under its id.
+    """
+    asked: list[engine_pb2.PlayRequest] = []
+
+    async def cut(line: Line) -> None:
+        await line.show(4)
+        asked.append(await line.hear())
+        await line.end(End.STREAM_END_REASON_TABLE_RELOADED)
+
+    async def resumed(line: Line) -> None:
+        asked.append(await line.hear())
+        await line.row(5)
+        await line.answer(asked[-1].act.request_id, 5)
+        await closes(line)
+
+    world.home.scripts = [cut, resumed]
+    changes: list[Change] = []
+    async with world.play() as seat:
+        async for change in seat:
+            changes.append(change)
+            if change.seq == 4:
+                assert await seat.act(1, MOVE) == 5
+    assert [change.seq for change in changes] == [4, 5]
+    assert world.home.cursors == [None, 4]
+    assert asked[0] == asked[1]
+
+
+async def test_a_command_follows_the_table_to_another_engine(world: World) -> None:
+    async def moved(line: Line) -> None:
+        await line.show(4)
+        await line.hear()
+        await line.end(End.STREAM_END_REASON_MOVED, world.other_address)
+
+    async def there(line: Line) -> None:
+        await line.answer((await line.hear()).forfeit.request_id, 5)
+        await line.row(5)
+        await closes(line)
+
+    world.home.scripts, world.other.scripts = [moved], [there]
+    async with world.play() as seat:
+        assert await seat.forfeit() == 5
+        assert [change.seq async for change in seat] == [4, 5]
+    assert world.other.cursors == [4]
+
+
+async def test_when_nothing_comes_any_more_whoever_waits_is_told(world: World) -> None:
+    async def away(line: Line) -> None:
+        await line.end(End.STREAM_END_REASON_SHUTTING_DOWN)
+
+    world.home.scripts = [away] * 3
+    async with world.play() as seat:
+        with pytest.raises(RpcFailure, match="SHUTTING_DOWN"):
+            await seat.forfeit()
+        with pytest.raises(RpcFailure, match="SHUTTING_DOWN"):
+            await anext(aiter(seat))
+
+
+async def test_a_closed_table_takes_no_commands(world: World) -> None:
+    world.home.scripts = [closes]
+    async with world.play() as seat:
+        assert [change async for change in seat] == []
+        with pytest.raises(RpcFailure) as refusal:
+            await seat.forfeit()
+    assert refusal.value.reason == "TABLE_CLOSED"
+
+
+async def test_a_nonce_is_added_over_the_same_stream(world: World) -> None:
+    """T9: one random nonce for a commitment, by itself; not wanted any more is fine."""
+    nonces: list[bytes] = []
+
+    async def script(line: Line) -> None:
+        await line.show(1, takes_nonces=True)
+        asked = (await line.hear()).add_nonce
+        nonces.append(asked.nonce)
+        code = grpc.StatusCode.FAILED_PRECONDITION
+        await line.refuse(asked.request_id, code, "NONCE_TOO_LATE")
+        await line.row(2)
+        await closes(line)
+
+    world.home.scripts = [script]
+    async with world.play() as seat:
+        assert [change.seq async for change in seat] == [1, 2]
+    assert [len(nonce) for nonce in nonces] == [32]

@@ -1,0 +1,14 @@
+"""What the rating service's tests share."""
+
+from tests.fixtures.postgres import postgres_server, postgres_url
+from tests.fixtures.ratings import rating_postgres, rating_template
+from tests.fixtures.valkey import valkey, valkey_server
+
+__all__ = [
+    "postgres_server",
+    "postgres_url",
+    "rating_postgres",
+    "rating_template",
+    "valkey",
+    "valkey_server",
+]

@@ -1,0 +1,114 @@
+"""After a start tables load in the order of their clocks, again where the database fails."""
+
+from pathlib import Path
+
+import pytest
+
+from okey.rules.rule_set import DEFAULT_RULE_SET
+from okey.table.config import TableConfig
+from okey.table.state import SeatStatus
+from okey_runtime.clock import VirtualClock
+from okey_runtime.database import DatabaseAway
+from services.engine.errors import TableQuarantined
+from services.engine.journal import Unretired
+from services.engine.recovery import Recovery
+from tests.unit.engine.world import TABLE_ID, mover, plain_move, turn_of, until, world_in
+
+
+class Loads:
+    """What was asked to be loaded, in order; ``failures`` are raised first."""
+
+    def __init__(self) -> None:
+        self.order: list[str] = []
+        self.failures: list[Exception] = []
+
+    async def __call__(self, table_id: str, last_alive_ms: int) -> object:
+        assert last_alive_ms == 7
+        self.order.append(table_id)
+        if self.failures:
+            raise self.failures.pop(0)
+        self.recovery.drop(table_id)
+        return None
+
+    recovery: Recovery
+
+
+@pytest.fixture
+def loads() -> Loads:
+    made = Loads()
+    made.recovery = Recovery(VirtualClock(), made)
+    return made
+
+
+async def test_tables_load_in_the_order_of_their_clocks(loads: Loads) -> None:
+    """Those without a clock wait for an answer, and those of an old version may have any."""
+    deadlines = {"late": 900, "answer": 0, "soon": 100, "old": None, "later": 901}
+    loads.recovery.begin([Unretired(table, at) for table, at in deadlines.items()], 7)
+    assert loads.recovery.last_alive_ms("soon") == 7
+    await loads.recovery.run()
+    assert loads.order == ["answer", "old", "soon", "late", "later"]
+    assert loads.recovery.is_over
+    assert loads.recovery.last_alive_ms("soon") == VirtualClock().now_ms()
+
+
+async def test_a_table_that_somebody_asked_for_is_not_loaded_again(loads: Loads) -> None:
+    loads.recovery.begin([Unretired("a", 1), Unretired("b", 2)], 7)
+    loads.recovery.drop("b")
+    await loads.recovery.run()
+    assert loads.order == ["a"]
+
+
+async def test_a_database_that_fails_is_asked_again_and_an_unreadable_table_is_not(
+    loads: Loads,
+) -> None:
+    loads.recovery.begin([Unretired("a", 1), Unretired("b", 2)], 7)
+    loads.failures = [DatabaseAway("as the test says"), TableQuarantined("as the test says")]
+    await loads.recovery.run()
+    assert sorted(loads.order) in (["a", "a", "b"], ["a", "b", "b"])
+    assert loads.recovery.is_over
+
+
+OTHER = TableConfig("o" * 26, seat_count=2, rules=DEFAULT_RULE_SET)
+
+
+async def test_an_engine_serves_while_it_loads(tmp_path: Path) -> None:
+    """Whoever asks for a table gets it at once, though another one takes for ever."""
+    async with world_in(tmp_path) as world:
+        await world.dealt()
+        actor = await world.dealt(OTHER, ("cem", "deniz"))
+        left_ms = turn_of(actor).deadline_ms - world.steady.now_ms()
+        await world.crash()
+        world.clock.advance_ms(500_000)
+        await world.boot(stuck=TABLE_ID)
+        again = await world.tables.get(OTHER.table_id)
+        assert turn_of(again).deadline_ms - world.steady.now_ms() == left_ms
+        await again.submit(plain_move(again), world.request(mover(again)))
+        assert not world.tables.is_settled
+
+
+async def test_crashes_while_tables_are_loaded_take_no_time_from_those_that_were_not(
+    tmp_path: Path,
+) -> None:
+    """U4: renewals repeat the last one of the engine before until every table is loaded."""
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        await world.renewal.renew()
+        left_ms = turn_of(actor).deadline_ms - world.steady.now_ms()
+        await world.crash()
+        for _ in range(3):
+            world.clock.advance_ms(10_000)
+            await world.boot(stuck=TABLE_ID)
+            await world.pass_ms(5_000)
+            await world.crash()
+        await world.boot()
+        again = await world.tables.get(TABLE_ID)
+        assert turn_of(again).deadline_ms - world.steady.now_ms() == left_ms
+
+
+async def test_every_row_says_when_the_next_clock_rings(tmp_path: Path) -> None:
+    """So that the order is known before any replay."""
+    async with world_in(tmp_path) as world:
+        actor = await world.open()
+        await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
+        [waiting] = await world.journal.unretired("", 10)
+        assert waiting == Unretired(TABLE_ID, actor.table.idle_deadline_ms)

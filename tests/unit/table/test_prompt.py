@@ -1,0 +1,67 @@
+"""What a viewer has to know after each row: always what its whole view would say."""
+
+from collections.abc import Callable
+
+import pytest
+
+from okey.table import commands as c
+from okey.table.prompt import choices, moment
+from okey.table.view import SPECTATOR, view
+from tests.factories import (
+    STOCK,
+    Driver,
+    canak,
+    dealt,
+    klasik,
+    nachspiel,
+    opened,
+    paid,
+    paused,
+    settling,
+    tie_break,
+)
+
+
+def discarded() -> Driver:
+    """The second turn, so that a discard may be taken."""
+    table = dealt(canak(4))
+    table.do(table.move(c.Discard(table.hand(table.mover).rack[-1])))
+    return table
+
+
+def drawn() -> Driver:
+    table = discarded()
+    table.do(table.move(c.Draw(STOCK)))
+    return table
+
+
+TABLES = {
+    "opened": opened,
+    "paid": paid,
+    "dealt": lambda: dealt(klasik(4)),
+    "discarded": discarded,
+    "drawn": drawn,
+    "paused": paused,
+    "tie-break": lambda: tie_break(0, 1),
+    "settling": settling,
+    "nachspiel": nachspiel,
+}
+
+
+@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES.keys())
+def test_a_prompt_says_what_the_view_says(make: Callable[[], Driver]) -> None:
+    """U1, M9: the turn, the stock, the discard to take; what one may do, what giving up costs."""
+    table = make()
+    for viewer in (SPECTATOR, *range(table.config.seat_count)):
+        seen, now, mine = (
+            view(table.state, viewer),
+            moment(table.state),
+            choices(table.state, viewer),
+        )
+        assert now.phase is seen.phase
+        assert now.turn == (seen.round.turn if seen.round else None)
+        assert now.stock_count == (seen.round.stock_count if seen.round else 0)
+        assert now.takeable == (seen.round.takeable if seen.round else None)
+        assert mine.viewer == viewer
+        assert mine.legal_actions == seen.legal_actions
+        assert mine.forfeit_price == seen.forfeit_price
