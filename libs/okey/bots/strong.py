@@ -31,7 +31,7 @@ from okey.table.commands import (
     WithdrawCift,
 )
 from okey.table.legal import LegalAction
-from okey.table.view import RoundView, TableView
+from okey.table.view import RoundView, SeatView, TableView
 
 _SHAPE: Final = (0.0, 0.0, 0.02, 0.12)
 """By distance, later as the last: how much more a neighbour of the tiles kept makes of a share."""
@@ -96,11 +96,11 @@ class _Mind:
         return self.played.own_turns
 
     @property
-    def pile(self) -> Sequence[Tile]:
-        """What the next player has discarded."""
+    def next_player(self) -> SeatView:
+        """Who alone can pick a discard up."""
         playing = self.played.playing
         following = playing[(playing.index(self.view.viewer) + 1) % len(playing)]
-        return self.view.seats[following].pile
+        return self.view.seats[following]
 
     def before_the_draw(self) -> Iterator[Action]:
         """Where to draw from: first by distance, then by what the hands after it would bring."""
@@ -263,7 +263,7 @@ class _Mind:
             share = copies / self.unseen * math.exp(shape * (least - use[tile]))
             chance = self._chances(goal).waiting(near, share, self.turn)
             if minds_gifts:
-                cost = gift(tile, self.outlook, self.pile) / self.company.opponents
+                cost = gift(tile, self.outlook, self.next_player) / self.company.opponents
                 chance -= chance * (1 - chance) * cost
             yield _Prospect(tile, chance * self._prize(goal))
 
