@@ -1,6 +1,7 @@
 """What every rating database does: each match and forfeit once, in turn for every player."""
 
 import asyncio
+from base64 import urlsafe_b64encode
 from dataclasses import replace
 from itertools import pairwise
 
@@ -332,6 +333,15 @@ class TestLeaderboard:
     def test_a_made_up_page_token_is_refused(self, token: str) -> None:
         with pytest.raises(PageTokenMalformed, match="send next_page_token"):
             Place.of_token(token)
+
+    @pytest.mark.parametrize(
+        "place",
+        ['[true,"ada"]', '[1,""]', '[1,"\\u0000"]', '[1,"\\ud800"]', '[1e3,"ada"]', '[1,"ada bo"]'],
+    )
+    def test_a_page_token_of_what_no_place_is_is_refused(self, place: str) -> None:
+        """What the database could not be asked for never gets there."""
+        with pytest.raises(PageTokenMalformed, match="send next_page_token"):
+            Place.of_token(urlsafe_b64encode(place.encode()).decode())
 
 
 async def test_the_migrations_make_the_schema_that_queries_use(database: Database) -> None:
