@@ -117,6 +117,27 @@ class TestMatches:
         assert all(answer == answers[0] for answer in answers)
         assert (await store.ratings_of("bo"))[Ladder.OVERALL] == Standing(1_190_000, 1)
 
+    async def test_other_players_of_one_match_at_once_are_refused(self, store: RatingStore) -> None:
+        """They share no row of a player; one of them is recorded, whoever it is."""
+        answers = await asyncio.gather(
+            *(store.record_match(a_match(1, f"ada{n}", f"bo{n}")) for n in range(6)),
+            return_exceptions=True,
+        )
+        refused = [each for each in answers if isinstance(each, MatchRecordedDifferently)]
+        assert len(refused) == 5
+
+    async def test_a_match_and_the_forfeit_of_somebody_else_never_both_count(
+        self, store: RatingStore
+    ) -> None:
+        for number in range(1, 6):
+            answers = await asyncio.gather(
+                store.record_forfeit(a_forfeit(number, "zoe")),
+                store.record_match(a_match(number, "ada", "bo")),
+                return_exceptions=True,
+            )
+            refused = [each for each in answers if isinstance(each, ForfeitContradicted)]
+            assert len(refused) == 1
+
     async def test_matches_of_the_same_players_at_once_never_use_a_stale_rating(
         self, store: RatingStore
     ) -> None:
