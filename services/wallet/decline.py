@@ -81,6 +81,12 @@ class MatchVoided(Declined):
     reason = "MATCH_VOIDED"
 
 
+class MatchElsewhere(Declined):
+    """The match is another table's: its stakes are in that table's escrow."""
+
+    reason = "MATCH_ELSEWHERE"
+
+
 class SeatNotOwned(Declined):
     """The seat is the house's, so nobody can give it up (M9)."""
 

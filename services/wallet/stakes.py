@@ -21,9 +21,9 @@ from services.wallet.states import (
     add_hold,
     add_match,
     find_hold,
+    find_match,
     lock_open_table,
     lock_table,
-    match_state,
     move_hold,
     not_startable,
 )
@@ -81,8 +81,12 @@ def _already_moved(books: Books, held: Hold) -> Receipt:
 
 async def _open_match(books: Books, match_id: str, table_id: str) -> None:
     row = {"match_id": match_id, "table_id": table_id, "state": MatchState.OPEN.value}
-    if not await add_match(row) and match_state(books.connection, match_id) is not MatchState.OPEN:
-        raise not_startable(books.connection, match_id)
+    if await add_match(row):
+        return
+    known = find_match(books.connection, match_id)
+    assert known is not None, f"match {match_id} stood in the way a moment ago"
+    if known.state is not MatchState.OPEN or known.table_id != table_id:
+        raise not_startable(known, table_id)
 
 
 async def _insert_hold(books: Books, asked: HoldStake) -> None:

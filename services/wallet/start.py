@@ -8,14 +8,14 @@ from okey.money.stake import start_match
 from okey.rules.variant import Variant
 from services.wallet.books import Books, Note
 from services.wallet.command import StartMatch
-from services.wallet.decline import HoldsMissing
+from services.wallet.decline import Declined, HoldsMissing
 from services.wallet.receipt import Receipt
 from services.wallet.schema import match_seats, matches
 from services.wallet.states import (
     MatchState,
     commit_holds,
+    find_match,
     lock_open_table,
-    match_state,
     move_match,
     not_startable,
 )
@@ -25,8 +25,9 @@ async def start(books: Books, asked: StartMatch) -> Receipt:
     """M2, Ç2, M7: make pot and kasa of all stakes. Raises a ``Declined``, ``MalformedMatch``."""
     rules = books.house.rules(asked.rules_version)
     await lock_open_table(asked.table_id)
-    if not await move_match(asked.match_id, MatchState.OPEN, MatchState.STARTED):
-        _refuse(books, asked)
+    moved = await move_match(asked.match_id, MatchState.OPEN, MatchState.STARTED)
+    if moved is None or moved.table_id != asked.table_id:
+        raise _refusal(books, asked)
     payers = _commit_holds(books, asked)
     is_canak = asked.variant is Variant.CANAK
     pot, kasa = pot_account(asked.match_id), kasa_account(asked.table_id)
@@ -47,11 +48,12 @@ async def start(books: Books, asked: StartMatch) -> Receipt:
     return Receipt(journal_id=posted.journal_id, legs=posted.legs, pot=money.pot, kasa=money.kasa)
 
 
-def _refuse(books: Books, asked: StartMatch) -> None:
-    if match_state(books.connection, asked.match_id) is not None:
-        raise not_startable(books.connection, asked.match_id)
+def _refusal(books: Books, asked: StartMatch) -> Declined:
+    known = find_match(books.connection, asked.match_id)
+    if known is not None:
+        return not_startable(known, asked.table_id)
     named = tuple(hold_id for hold_id in asked.holds if hold_id is not None)
-    raise HoldsMissing(f"nobody's stake is held for match {asked.match_id} (M2)", named)
+    return HoldsMissing(f"nobody's stake is held for match {asked.match_id} (M2)", named)
 
 
 def _commit_holds(books: Books, asked: StartMatch) -> tuple[str | None, ...]:

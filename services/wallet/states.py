@@ -13,6 +13,7 @@ from sqlalchemy import BindParameter, Connection, Row, Table, bindparam, select,
 
 from services.wallet.decline import (
     Declined,
+    MatchElsewhere,
     MatchNotStarted,
     MatchSettled,
     MatchStarted,
@@ -198,9 +199,12 @@ def find_match(connection: Connection, match_id: str) -> Match | None:
     return None if row is None else _match(row)
 
 
-def not_startable(connection: Connection, match_id: str) -> Declined:
-    """Why a match takes no stakes and no start: it has moved on from OPEN."""
-    match match_state(connection, match_id):
+def not_startable(found: Match, table_id: str) -> Declined:
+    """Why a match takes no stakes and no start here: another table's, or moved on from OPEN."""
+    match_id = found.match_id
+    if found.table_id != table_id:
+        return MatchElsewhere(f"match {match_id} is of table {found.table_id}, not of {table_id}")
+    match found.state:
         case MatchState.SETTLED:
             return MatchSettled(f"match {match_id} is settled: stakes are for a later match")
         case MatchState.VOIDED:

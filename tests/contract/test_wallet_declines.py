@@ -11,7 +11,7 @@ from okey.money.outcome import CanakDraw
 from okey.money.stake import StakeOutOfRange
 from okey_runtime.clock import VirtualClock
 from services.wallet.command import GrantChips, SettleMatch
-from services.wallet.decline import DECLINES, Declined, TransferIdReused
+from services.wallet.decline import DECLINES, Declined, MatchElsewhere, TransferIdReused
 from services.wallet.wallet import Wallet
 from tests.contract.test_wallet_ledger import HOUSE
 from tests.contract.wallet_play import WELCOME, Play, freeze
@@ -77,6 +77,14 @@ async def match_voided(play: Play) -> None:
     await play.settle(CanakDraw())
 
 
+async def match_elsewhere(play: Play) -> None:
+    """Paid at one table, started at another."""
+    await play.hold(0, "A")
+    await play.hold(1, "B")
+    start = play.starting(play.hold_id(0), play.hold_id(1))
+    await play.ask(replace(start, table_id="elsewhere".ljust(26, "x")))
+
+
 async def seat_not_owned(play: Play) -> None:
     """Given up twice."""
     await play.seat_and_start("AB")
@@ -137,6 +145,7 @@ CASES: dict[str, Case] = {
         match_started,
         match_settled,
         match_voided,
+        match_elsewhere,
         seat_not_owned,
         table_closed,
         table_not_idle,
@@ -182,6 +191,20 @@ async def test_each_reason_is_given(database: LedgerDatabase) -> None:
 async def play(database: LedgerDatabase) -> Play:
     """A table at which nothing has happened."""
     return Play(Wallet(database, HOUSE, VirtualClock()))
+
+
+async def test_one_tables_match_takes_nothing_from_anothers_escrow(play: Play) -> None:
+    """M2: stakes and start name the match's own table, or nothing is booked."""
+    await play.hold(0, "A")
+    await play.hold(1, "B")
+    there = "elsewhere".ljust(26, "x")
+    start = play.starting(play.hold_id(0), play.hold_id(1))
+    for command in (replace(start, table_id=there), replace(play.holding(2, "C"), table_id=there)):
+        with pytest.raises(MatchElsewhere, match="not of elsewhere"):
+            await play.ask(command)
+    assert await play.purse("C") == WELCOME
+    await play.ask(start)
+    assert (await play.wallet.audit()).findings == ()
 
 
 @pytest.mark.parametrize("stake", [-1, 0, 49, 250_001, 2**63])

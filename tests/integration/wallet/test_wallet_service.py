@@ -297,6 +297,18 @@ async def test_a_malformed_request_is_refused(stub_of: StubOf, change: dict[str,
     assert refused == ("INVALID_ARGUMENT", "INVALID_FIELD")
 
 
+@pytest.mark.parametrize("reason", ["", "a\0b", "two\nlines", "ends\n", "\x7f"])
+async def test_an_operators_reason_is_one_line_of_text(stub_of: StubOf, reason: str) -> None:
+    """M3: what a database would cut or refuse is refused at the edge; other signs are kept."""
+    grant = wallet_pb2.GrantChipsRequest(
+        idempotency_key="a-grant", player_id="ada", amount=1, reason=reason
+    )
+    operator = stub_of(Role.OPERATOR)
+    assert await failure(operator.GrantChips(grant)) == ("INVALID_ARGUMENT", "INVALID_FIELD")
+    grant.reason = "Çanak – “dört” 🂡"
+    await operator.GrantChips(grant)
+
+
 async def test_a_settlement_needs_an_outcome_and_a_match_two_or_four_seats(
     stub_of: StubOf,
 ) -> None:

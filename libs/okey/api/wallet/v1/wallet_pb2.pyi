@@ -79,6 +79,8 @@ class _DeclineReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Decline
     """Neither a grant nor a penalty."""
     DECLINE_REASON_JOURNAL_REVERSED: _DeclineReason.ValueType  # 17
     """The journal was taken back already."""
+    DECLINE_REASON_MATCH_ELSEWHERE: _DeclineReason.ValueType  # 18
+    """The match is another table's."""
 
 class DeclineReason(_DeclineReason, metaclass=_DeclineReasonEnumTypeWrapper):
     """Why a request was declined. `ErrorInfo.reason` is the value's name without `DECLINE_REASON_`."""
@@ -119,6 +121,8 @@ DECLINE_REASON_JOURNAL_NOT_REVERSIBLE: DeclineReason.ValueType  # 16
 """Neither a grant nor a penalty."""
 DECLINE_REASON_JOURNAL_REVERSED: DeclineReason.ValueType  # 17
 """The journal was taken back already."""
+DECLINE_REASON_MATCH_ELSEWHERE: DeclineReason.ValueType  # 18
+"""The match is another table's."""
 Global___DeclineReason: _TypeAlias = DeclineReason  # noqa: Y015
 
 class _JournalKind:

@@ -135,7 +135,7 @@ class WalletServiceServicer:
     def HoldStake(self, request, context):
         """M1: moves a player's stake into the table's escrow. Opens the player's account, with its welcome grant, on
         first use. Declines: INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, HOLD_VOIDED (given back, maybe before it came),
-        HOLD_EXISTS, MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED, TABLE_CLOSED, RULES_UNKNOWN.
+        HOLD_EXISTS, MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED, MATCH_ELSEWHERE, TABLE_CLOSED, RULES_UNKNOWN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -152,7 +152,7 @@ class WalletServiceServicer:
     def StartMatch(self, request, context):
         """M2, Ç2: turns all held stakes into pot and kasa share, or none. Declines: HOLDS_MISSING (metadata `hold_ids`:
         those that are not held for this match and stake, comma-separated), MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED,
-        TABLE_CLOSED, RULES_UNKNOWN.
+        MATCH_ELSEWHERE, TABLE_CLOSED, RULES_UNKNOWN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

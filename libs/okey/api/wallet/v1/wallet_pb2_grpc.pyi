@@ -40,7 +40,7 @@ class WalletServiceStub:
     HoldStake: _aio.UnaryUnaryMultiCallable[_wallet_pb2.HoldStakeRequest, _wallet_pb2.HoldStakeResponse]
     """M1: moves a player's stake into the table's escrow. Opens the player's account, with its welcome grant, on
     first use. Declines: INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, HOLD_VOIDED (given back, maybe before it came),
-    HOLD_EXISTS, MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED, TABLE_CLOSED, RULES_UNKNOWN.
+    HOLD_EXISTS, MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED, MATCH_ELSEWHERE, TABLE_CLOSED, RULES_UNKNOWN.
     """
     VoidHold: _aio.UnaryUnaryMultiCallable[_wallet_pb2.VoidHoldRequest, _wallet_pb2.VoidHoldResponse]
     """M1: gives a held stake back whole. A hold that was declined, given back or never seen is OK too and books
@@ -49,7 +49,7 @@ class WalletServiceStub:
     StartMatch: _aio.UnaryUnaryMultiCallable[_wallet_pb2.StartMatchRequest, _wallet_pb2.StartMatchResponse]
     """M2, Ç2: turns all held stakes into pot and kasa share, or none. Declines: HOLDS_MISSING (metadata `hold_ids`:
     those that are not held for this match and stake, comma-separated), MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED,
-    TABLE_CLOSED, RULES_UNKNOWN.
+    MATCH_ELSEWHERE, TABLE_CLOSED, RULES_UNKNOWN.
     """
     SettleMatch: _aio.UnaryUnaryMultiCallable[_wallet_pb2.SettleMatchRequest, _wallet_pb2.SettleMatchResponse]
     """Pays the pot, and kasa and bonus where the outcome says so (Ç3..Ç7, Ç11, K7, K9, K10, M6, M8).
@@ -116,7 +116,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_wallet_pb2.HoldStakeResponse]:
         """M1: moves a player's stake into the table's escrow. Opens the player's account, with its welcome grant, on
         first use. Declines: INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, HOLD_VOIDED (given back, maybe before it came),
-        HOLD_EXISTS, MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED, TABLE_CLOSED, RULES_UNKNOWN.
+        HOLD_EXISTS, MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED, MATCH_ELSEWHERE, TABLE_CLOSED, RULES_UNKNOWN.
         """
 
     @_abc_1.abstractmethod
@@ -137,7 +137,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_wallet_pb2.StartMatchResponse]:
         """M2, Ç2: turns all held stakes into pot and kasa share, or none. Declines: HOLDS_MISSING (metadata `hold_ids`:
         those that are not held for this match and stake, comma-separated), MATCH_STARTED, MATCH_SETTLED, MATCH_VOIDED,
-        TABLE_CLOSED, RULES_UNKNOWN.
+        MATCH_ELSEWHERE, TABLE_CLOSED, RULES_UNKNOWN.
         """
 
     @_abc_1.abstractmethod
