@@ -33,7 +33,7 @@ class Standstill:
     def __init__(self, clock: Clock, stall_ms: int) -> None:
         self.since_ms: int | None = None
         self.lag_ms = 0
-        """How late the loop last woke the beat."""
+        """How late the loop woke the last two beats, the less late of the two: one is a hiccup."""
         self.on_begin: Callable[[], None] = lambda: None
         self.began: Final = asyncio.Event()
         self._clock = clock
@@ -112,14 +112,16 @@ class Standstill:
     async def run(self) -> None:
         """Notice, for as long as the engine lives."""
         self._ran_ms = self._clock.now_ms()
+        late_ms = 0
         while True:
             due_ms = self._clock.monotonic_ms() + BEAT_MS
             await self._clock.sleep_until_ms(due_ms)
-            self.lag_ms = self._clock.monotonic_ms() - due_ms
+            late_before_ms, late_ms = late_ms, self._clock.monotonic_ms() - due_ms
+            self.lag_ms = min(late_before_ms, late_ms)
             self.notice()
-            if self.lag_ms > self._stall_ms:
+            if late_ms > self._stall_ms:
                 # Something ran, but nobody got its turn in time.
-                self.begin(self._clock.now_ms() - self.lag_ms, "PROCESS_STOPPED")
+                self.begin(self._clock.now_ms() - late_ms, "PROCESS_STOPPED")
             if self._is_overdue():
                 self.begin(min(self._asked.values()), "DATABASE_SILENT")
 

@@ -16,7 +16,7 @@ from okey_runtime.database import DatabaseAway
 from services.engine.accepted import Accepted
 from services.engine.actor import TableActor
 from services.engine.errors import StandsStill
-from services.engine.standstill import Standstill
+from services.engine.standstill import BEAT_MS, Standstill
 from tests.unit.engine.doubles import AWAY
 from tests.unit.engine.world import World, mover, plain_move, turn_of, until, world_in
 
@@ -260,6 +260,18 @@ async def test_a_loop_that_is_a_little_late_stops_nothing(world: World) -> None:
         await world.settled()
     assert actor.seq == seq
     assert not world.standstill.is_on
+
+
+async def test_a_loop_is_late_only_where_it_is_so_twice_in_a_row(world: World) -> None:
+    """One hiccup refuses nobody a table."""
+    world.watch_the_process()
+    await world.settled()
+    lags = []
+    for late_ms in (900, 0, 600, 900, 700, 0):
+        world.clock.advance_ms(BEAT_MS + late_ms)
+        await world.settled()
+        lags.append(world.standstill.lag_ms)
+    assert lags == [0, 0, 0, 600, 700, 0]
 
 
 async def test_a_crash_during_the_outage_takes_nothing_either(world: World) -> None:
