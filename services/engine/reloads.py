@@ -19,6 +19,8 @@ class Reloads:
         """``load`` gets the table and the moment since which its clocks stand still."""
         self._load = load
         self._loading: set[str] = set()
+        self._loaded = 0
+        self._failures = 0
 
     def __bool__(self) -> bool:
         return bool(self._loading)
@@ -45,9 +47,18 @@ class Reloads:
                 except TableQuarantined:
                     return
                 except (Unavailable, Exhausted) as error:
-                    _log.warning("reload_failed", table_id=table_id, error=str(error))
+                    self._failures += 1
+                    _log.debug("reload_failed", table_id=table_id, error=str(error))
                     await asyncio.sleep(wait_s)
                 else:
                     return
         finally:
-            self._loading.discard(table_id)
+            self._done(table_id)
+
+    def _done(self, table_id: str) -> None:
+        """One less; once there is none left, say how many there were since the first."""
+        self._loading.discard(table_id)
+        self._loaded += 1
+        if not self._loading:
+            _log.info("tables_reloaded", count=self._loaded, failures=self._failures)
+            self._loaded = self._failures = 0

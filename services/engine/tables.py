@@ -386,7 +386,7 @@ class Tables:
             await self._journal.retire(actor.table_id)
         except (Unavailable, Exhausted) as error:
             # The next start finds it again.
-            _log.warning("retire_failed", table_id=actor.table_id, error=str(error))
+            _log.debug("retire_failed", table_id=actor.table_id, error=str(error))
         if self._actors.pop(actor.table_id, None) is None:
             return
         self.snapshotter.forget(actor.table_id)

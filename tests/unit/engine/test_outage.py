@@ -1,11 +1,15 @@
 """The database or the wallet away: callers are told, clocks stand still, then all goes on."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
+import structlog
 
 from okey.api.engine.v1 import engine_pb2
+from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.table import commands as c
+from okey.table.config import TableConfig
 from okey.table.state import SeatStatus
 from okey_runtime.database import DatabaseAway
 from okey_runtime.errors import RpcFailure
@@ -113,3 +117,46 @@ async def test_a_declined_stake_is_the_callers_error_each_time_it_asks(tmp_path:
         asked.request_id = "another-request"
         answer = await commands.take_seat(actor, "bert", asked)
         assert answer.hold_status == STATUS.HOLD_STATUS_HELD
+
+
+async def test_an_outage_is_said_once_however_many_tables_and_tries(tmp_path: Path) -> None:
+    """One warning when it begins, the counts when it is over; each table and try at DEBUG."""
+    async with world_in(tmp_path) as world:
+        actors = [await world.dealt()]
+        for letter in "uvw":
+            config = TableConfig(letter * 26, seat_count=2, rules=DEFAULT_RULE_SET)
+            actors.append(await world.dealt(config, (f"{letter}1", f"{letter}2")))
+        world.watch_the_process()
+        await world.settled()
+        with structlog.testing.capture_logs() as logged:
+            world.journal.hold()
+            asked = [a.ask(plain_move(a), world.request(mover(a))) for a in actors]
+            await world.settled()
+            world.journal.is_away = True
+            world.journal.let_go()
+            await asyncio.gather(*asked, return_exceptions=True)
+            await world.pass_ms(60_000)
+            world.journal.is_away = False
+            async with asyncio.timeout(10):
+                await world.standstill.over()
+            for actor in actors:
+                await world.reloaded(actor)
+        assert told(logged, "warning", "error", "critical") == ["stands_still"]
+        (reloaded,) = (line for line in logged if line["event"] == "tables_reloaded")
+        assert reloaded["count"] == sum(actor.is_lost for actor in actors) > 0
+        assert reloaded["failures"] > 0, "reading them failed too"
+
+
+async def test_a_wallet_that_is_away_is_said_once_too(tmp_path: Path) -> None:
+    async with world_in(tmp_path) as world:
+        world.wallet.script.plan = [AWAY] * 3
+        with structlog.testing.capture_logs() as logged:
+            actor = await world.open()
+            await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
+        assert told(logged, "warning") == ["sink_away"]
+        (back,) = (line for line in logged if line["event"] == "sink_back")
+        assert (back["sink"], back["failures"]) == ("wallet", 3)
+
+
+def told(logged: list[structlog.typing.EventDict], *levels: str) -> list[str]:
+    return [line["event"] for line in logged if line["log_level"] in levels]

@@ -79,6 +79,7 @@ class LosableJournal(Journal):
     async def rows(self, table_id: str, after: int = 0) -> list[Row]:
         if table_id in self.stuck:
             await asyncio.Event().wait()  # for ever: the engine crashes first
+        self._refuse_if_away()
         return await super().rows(table_id, after)
 
     async def last_renewal_ms(self) -> int:
