@@ -16,7 +16,7 @@ from okey_runtime.logging import get_logger
 from services.engine.appending import Append, Verdict
 from services.engine.errors import StandsStill
 from services.engine.group_commit import Store
-from services.engine.metrics import STANDSTILL_SECONDS, STANDSTILLS
+from services.engine.metrics import STANDING_STILL_SECONDS, STANDSTILL_SECONDS, STANDSTILLS
 
 BEAT_MS: Final = 250
 
@@ -42,6 +42,12 @@ class Standstill:
         self._moving.set()
         self._ran_ms: int | None = None
         self._asked: dict[object, int] = {}
+        STANDING_STILL_SECONDS.set_function(self.standing_s)
+
+    def standing_s(self) -> float:
+        """For how long it has stood still; 0 where it does not. Any thread may ask."""
+        since_ms = self.since_ms
+        return 0.0 if since_ms is None else (self._clock.now_ms() - since_ms) / 1000
 
     @property
     def is_on(self) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from prometheus_client import REGISTRY
 
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.tile import Tile
@@ -303,6 +304,23 @@ async def test_what_the_engine_asks_of_itself_waits_for_the_end(world: World) ->
     world.journal.is_away = False
     seq = actor.seq
     assert (await waiting).seq == seq + 2, "the take-over first"
+
+
+def test_a_standstill_under_way_is_a_metric() -> None:
+    """An alert tells of it while it lasts, since the engine stays ready."""
+    clock = VirtualClock()
+    standstill = Standstill(clock, stall_ms=2_000)
+
+    def standing_s() -> float | None:
+        return REGISTRY.get_sample_value("okey_engine_standing_still_seconds")
+
+    assert standing_s() == 0
+    clock.advance_ms(60_000)
+    standstill.begin(clock.now_ms() - 10_000, "DATABASE_AWAY")
+    clock.advance_ms(30_000)
+    assert standing_s() == 40
+    standstill.end()
+    assert standing_s() == 0
 
 
 def test_nothing_is_noticed_before_somebody_looks() -> None:
