@@ -13,7 +13,7 @@ from okey_runtime.logging import get_logger
 from services.engine.accepted import Accepted
 from services.engine.actor import Change, Committer, TableActor
 from services.engine.ai import AiSeats
-from services.engine.background import say_failure
+from services.engine.background import leave_failure, say_failure
 from services.engine.counting import count_row, count_table, uncount_table
 from services.engine.errors import (
     EngineStopping,
@@ -271,6 +271,7 @@ class Tables:
             loading = asyncio.create_task(self._load(table_id, last_alive_ms))
             self._loads[table_id] = loading
             loading.add_done_callback(lambda _: self._loads.pop(table_id, None))
+            loading.add_done_callback(leave_failure)
         return await asyncio.shield(loading)
 
     async def _load(self, table_id: str, last_alive_ms: int) -> TableActor:
