@@ -14,9 +14,10 @@ from okey.table.state import SeatStatus
 from okey_runtime.database import DatabaseAway
 from okey_runtime.errors import RpcFailure
 from services.engine.actor import TableActor
+from services.engine.errors import TableReloading
 from services.engine.player_commands import PlayerCommands
 from tests.unit.engine.doubles import AWAY, declined
-from tests.unit.engine.world import mover, plain_move, turn_of, until, world_in
+from tests.unit.engine.world import World, mover, plain_move, turn_of, until, world_in
 
 STATUS = engine_pb2.HoldStatus
 
@@ -78,6 +79,37 @@ async def test_a_clock_that_rang_into_an_outage_is_armed_again(tmp_path: Path) -
         assert turn_of(again).deadline_ms == world.steady.now_ms() + grace_ms
         await world.ring(again, c.TimerKind.TURN)
         assert turn_of(again).number == number + 1
+
+
+async def loading_for_long(world: World) -> TableActor:
+    """A table whose row was lost, and whose rows do not come from the disk."""
+    actor = await world.dealt()
+    world.journal.losses = ["before"]
+    world.journal.stuck = {actor.table_id}
+    with pytest.raises(DatabaseAway):
+        await actor.submit(plain_move(actor), world.request(mover(actor)))
+    async with asyncio.timeout(10):
+        await world.standstill.over()
+        await world.journal.is_stuck.wait()
+    return actor
+
+
+async def test_who_asks_for_a_table_that_is_loaded_anew_waits_for_it(tmp_path: Path) -> None:
+    async with world_in(tmp_path) as world:
+        actor = await loading_for_long(world)
+        asking = asyncio.create_task(world.tables.get(actor.table_id))
+        await world.settled()
+        world.journal.unstuck.set()
+        assert await asking is not actor
+
+
+async def test_that_wait_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TABLE_RELOADING: send the same again."""
+    monkeypatch.setattr("services.engine.reloads.WAIT_S", 0.01)
+    async with world_in(tmp_path) as world:
+        actor = await loading_for_long(world)
+        with pytest.raises(TableReloading):
+            await world.tables.get(actor.table_id)
 
 
 async def until_lost(actor: TableActor) -> None:
