@@ -74,7 +74,11 @@ class BoardCache:
         epoch, version = await self._redis.hmget(_keys(board)[2], [_EPOCH, _VERSION])
         if epoch is None or version is None or not version.isdigit():
             return None
-        return Stamp(_text(epoch), int(version))
+        try:
+            return Stamp(_text(epoch), int(version))
+        except ValueError:
+            # Nothing that this service has written.
+            return None
 
     async def apply(
         self, board: Board, since: Stamp, now: Stamp, stands: Sequence[Stand], copy: str = ""
@@ -178,10 +182,14 @@ class BoardCache:
         if answer == [0]:
             raise NotRanked.on(how[1], board.ladder, board.season)
         number, players, rank, first, *flat = answer
-        found = [
-            (_text(player), Standing(-int(float(score)), int(matches)))
-            for player, score, matches in zip(flat[::3], flat[1::3], flat[2::3], strict=True)
-        ]
+        try:
+            found = [
+                (_text(player), Standing(-int(float(score)), int(matches)))
+                for player, score, matches in zip(flat[::3], flat[1::3], flat[2::3], strict=True)
+            ]
+        except (ValueError, TypeError, OverflowError):
+            # Nothing that this service has written.
+            return None
         return Stretch(Section(number), players, rank, first, found)
 
 

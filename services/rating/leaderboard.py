@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from okey.rating import Ladder
 from okey_runtime.background import repeat
@@ -153,8 +153,13 @@ class Leaderboard:
         return now
 
     async def _keep(self, cache: BoardCache, board: Board) -> None:
-        is_current = await self._catch_up(cache, board, _KEEPER_PLAYERS) is not None
-        if not is_current or not await cache.is_whole(board):
+        try:
+            is_current = await self._catch_up(cache, board, _KEEPER_PLAYERS) is not None
+            is_whole = is_current and await cache.is_whole(board)
+        except ResponseError:
+            # Something else stands under the copy's keys; the new copy takes their place.
+            is_whole = False
+        if not is_whole:
             await self._remake(cache, board)
 
     async def _remake(self, cache: BoardCache, board: Board) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from okey.errors import InvalidInput, NotFound
 from okey.rating import Ladder, Standing
+from okey_runtime.identity import SUBJECT_PATTERN
 from services.rating.section import Section
 
 
@@ -48,9 +49,10 @@ class Place:
             rating_milli, player_id = json.loads(base64.urlsafe_b64decode(token.encode()))
         except (ValueError, TypeError, binascii.Error) as error:
             raise PageTokenMalformed(f"page_token {token!r}: send next_page_token") from error
-        if not (isinstance(rating_milli, int) and isinstance(player_id, str)):
+        # Neither a truth value, which counts as a whole number, nor text that no player id is.
+        if type(rating_milli) is not int or not -(2**62) < rating_milli < 2**62:
             raise PageTokenMalformed(f"page_token {token!r}: send next_page_token as it came")
-        if not -(2**62) < rating_milli < 2**62:
+        if not (isinstance(player_id, str) and SUBJECT_PATTERN.fullmatch(player_id)):
             raise PageTokenMalformed(f"page_token {token!r}: send next_page_token as it came")
         return cls(rating_milli, player_id)
 

@@ -27,6 +27,8 @@ _PLAYERS: Final = 500
 SHOWN: Final = 1_000
 """So many differences are told; the others are counted."""
 
+_SECTIONS: Final = {section.value: section.name for section in Section}
+
 _Row = Row[*tuple[object, ...]]
 _Key = tuple[int, str, int]
 
@@ -210,15 +212,15 @@ class _Chains:
 
     def _compare_rating(self, key: _Key, true: _True, row: _Row | None) -> Iterator[Difference]:
         """Compare one stored rating, and mend it if that is asked for."""
-        section = Section.UNRANKED if row is None else Section(row.section)
-        if section is Section.UNRANKED and true.section is Section.UNRANKED:
+        section = Section.UNRANKED.value if row is None else row.section
+        if section == true.section == Section.UNRANKED:
             return
         milli, matches = (0, 0) if row is None else (row.rating_milli, row.rated_matches)
         ladder, player_id, season = key
         checks = (
             (DifferenceKind.RATING, true.standing.rating_milli, milli),
             (DifferenceKind.RATED_MATCHES, true.standing.rated_matches, matches),
-            (DifferenceKind.SECTION, true.section.value, section.value),
+            (DifferenceKind.SECTION, true.section.value, section),
         )
         is_right = True
         for kind, expected, actual in checks:
@@ -271,7 +273,7 @@ def _compare_counts(connection: Connection, board: Board) -> Iterator[Difference
         for (section, bucket), (expected, actual) in sorted(found.items()):
             yield Difference(
                 kind=DifferenceKind.COUNT,
-                subject=f"{Section(section).name}: level {level}, bucket {bucket}",
+                subject=f"{_SECTIONS.get(section, section)}: level {level}, bucket {bucket}",
                 ladder=board.ladder,
                 season=board.season,
                 expected=expected,

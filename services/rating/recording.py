@@ -1,13 +1,13 @@
 """Recording a match or a forfeit: one transaction each, exactly once, in turn for every player.
 
-A transaction first locks the running season against a change, then all its players' rows, in one
-order for everybody, and only then looks whether the record is there already. So no rating is
-computed from a stale one, and the second of two equal reports always finds the first.
+A transaction first locks the running season against a change, then its match, then all its players'
+rows, in one order for everybody, and only then looks whether the record is there already. So no
+rating is computed from a stale one, and the second of two equal reports always finds the first.
 """
 
 from collections.abc import Mapping
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, insert, text
 
 from okey.rating import Ladder, Participant, RatedMatch, rate_forfeit, rate_match
 from okey.rules.rule_set import RuleSet
@@ -44,6 +44,7 @@ def record_match(connection: Connection, record: MatchRecord, book_of_rules: Rul
     """
     rules = book_of_rules.of(record.rules_version)
     season = lock_running_season(connection)
+    _lock_match(connection, record.match_id)
     ladders = ladders_of(record.variant)
     lock_players(connection, ladders, record.people(), season)
     content = record.content()
@@ -85,9 +86,20 @@ def record_forfeit(
     """
     rules = book_of_rules.of(record.rules_version)
     season = lock_running_season(connection)
+    _lock_match(connection, record.match_id)
     lock_players(connection, ladders_of(record.variant), [record.player_id], season)
     is_match_recorded = find_record(connection, record.match_id, _NO_PLAYER) is not None
     return _record_forfeit(connection, record, season, rules, is_open=not is_match_recorded)
+
+
+def _lock_match(connection: Connection, match_id: str) -> None:
+    """Let one report of the match in at a time, also where two of them share no player.
+
+    On SQLite one writer has the whole database.
+    """
+    if connection.dialect.name == "postgresql":
+        query = text("SELECT pg_advisory_xact_lock(hashtextextended(:match_id, 0))")
+        connection.execute(query, {"match_id": match_id})
 
 
 def _record_forfeit(

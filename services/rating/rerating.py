@@ -40,6 +40,7 @@ from services.rating.seasons import Season, carry_over, read_seasons
 
 STEP: Final = "records"
 _PAGE: Final = 500
+_LADDERS: Final = frozenset(ladder.value for ladder in Ladder)
 
 _Record = Row[*tuple[object, ...]]
 
@@ -52,6 +53,7 @@ class _Page:
     changes: dict[int, list[RatingChanged]] = field(default_factory=lambda: defaultdict(list))
     sinks: dict[int, Counter[tuple[int, str]]] = field(default_factory=lambda: defaultdict(Counter))
     forfeits: dict[tuple[str, int, str], RatingChanged] = field(default_factory=dict)
+    unreadable: list[Difference] = field(default_factory=list)
 
 
 def rerate(connection: Connection, rules: RuleBook, tell: Tell) -> Iterator[Difference]:
@@ -60,6 +62,7 @@ def rerate(connection: Connection, rules: RuleBook, tell: Tell) -> Iterator[Diff
     known = read_seasons(connection)
     done, last = 0, 0
     while page := _read(connection, last):
+        yield from page.unreadable
         for record in page.records:
             yield from _compare(record, page, known, rules)
         done += len(page.records)
@@ -78,15 +81,32 @@ def _read(connection: Connection, after: int) -> _Page | None:
         return None
     page, ids = _Page(found), [row.record_id for row in found]
     for row in connection.execute(select(history).where(history.c.record_id.in_(ids))):
-        page.changes[row.record_id].append(changed(row))
+        try:
+            page.changes[row.record_id].append(changed(row))
+        except ValueError as error:
+            page.unreadable.append(_unreadable(row, error))
     for row in connection.execute(select(sink_postings).where(sink_postings.c.record_id.in_(ids))):
         page.sinks[row.record_id][row.ladder, row.sink] += row.amount_milli
     matches = {row.match_id for row in found}
     for row in connection.execute(
-        select(history).where(history.c.match_id.in_(matches), history.c.kind == ChangeKind.FORFEIT)
+        select(history).where(
+            history.c.match_id.in_(matches),
+            history.c.kind == ChangeKind.FORFEIT,
+            history.c.ladder.in_(list(Ladder)),
+        )
     ):
         page.forfeits[row.match_id, row.ladder, row.player_id] = changed(row)
     return page
+
+
+def _unreadable(row: _Record, error: ValueError) -> Difference:
+    return Difference(
+        kind=DifferenceKind.CHANGE,
+        subject=f"{row.player_id}: change {row.change_no}: {error}",
+        match_id=row.match_id or "",
+        season=row.season,
+        actual=row.delta_milli,
+    )
 
 
 def _compare(
@@ -116,7 +136,7 @@ def _compare(
                 kind=DifferenceKind.SINK,
                 subject=f"{subject}: {key[1]}",
                 match_id=record.match_id,
-                ladder=Ladder(key[0]),
+                ladder=Ladder(key[0]) if key[0] in _LADDERS else None,
                 expected=expected[key],
                 actual=sinks[key],
             )
@@ -146,6 +166,28 @@ def _compare_changes(
                 expected=expected.get(player_id, (None, 0))[1],
                 actual=actual.get(player_id, (None, 0))[1],
             )
+    for change in stored:
+        if change.kind is ChangeKind.SEASON_RESET:
+            continue
+        if change.match_id != record.match_id:
+            yield Difference(
+                kind=DifferenceKind.EVENT,
+                subject=f"event {record.record_id}: its change of {change.player_id} is of "
+                "another match",
+                match_id=change.match_id,
+                ladder=ladder,
+                season=change.season,
+            )
+        if change.occurred_ms != record.occurred_ms:
+            yield Difference(
+                kind=DifferenceKind.CHANGE,
+                subject=f"{change.player_id}: the time of event {record.record_id}",
+                match_id=change.match_id,
+                ladder=ladder,
+                season=change.season,
+                expected=record.occurred_ms,
+                actual=change.occurred_ms,
+            )
 
 
 def _rate(
@@ -163,12 +205,16 @@ def _rate(
         raise ValueError("its content is not the one that was recorded")
     if record.player_id:
         forfeit = ForfeitRecord.of_content(record.content, record.occurred_ms, record.rules_version)
+        if (forfeit.match_id, forfeit.player_id) != (record.match_id, record.player_id):
+            raise ValueError(f"its content is of {forfeit.player_id!r} in {forfeit.match_id}")
         rating = rate_forfeit(forfeit.seat, rules)
         return {
             ladder: ({forfeit.seat: forfeit.player_id}, rating)
             for ladder in ladders_of(forfeit.variant)
         }
     match = MatchRecord.of_content(record.content, record.occurred_ms, record.rules_version)
+    if match.match_id != record.match_id:
+        raise ValueError(f"its content is that of match {match.match_id}")
     owners = {seat: owner.player_id for seat, owner in enumerate(match.seats) if owner}
     return {
         ladder: (

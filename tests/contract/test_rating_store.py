@@ -1,6 +1,7 @@
 """What every rating database does: each match and forfeit once, in turn for every player."""
 
 import asyncio
+from base64 import urlsafe_b64encode
 from dataclasses import replace
 from itertools import pairwise
 
@@ -115,6 +116,27 @@ class TestMatches:
         )
         assert all(answer == answers[0] for answer in answers)
         assert (await store.ratings_of("bo"))[Ladder.OVERALL] == Standing(1_190_000, 1)
+
+    async def test_other_players_of_one_match_at_once_are_refused(self, store: RatingStore) -> None:
+        """They share no row of a player; one of them is recorded, whoever it is."""
+        answers = await asyncio.gather(
+            *(store.record_match(a_match(1, f"ada{n}", f"bo{n}")) for n in range(6)),
+            return_exceptions=True,
+        )
+        refused = [each for each in answers if isinstance(each, MatchRecordedDifferently)]
+        assert len(refused) == 5
+
+    async def test_a_match_and_the_forfeit_of_somebody_else_never_both_count(
+        self, store: RatingStore
+    ) -> None:
+        for number in range(1, 6):
+            answers = await asyncio.gather(
+                store.record_forfeit(a_forfeit(number, "zoe")),
+                store.record_match(a_match(number, "ada", "bo")),
+                return_exceptions=True,
+            )
+            refused = [each for each in answers if isinstance(each, ForfeitContradicted)]
+            assert len(refused) == 1
 
     async def test_matches_of_the_same_players_at_once_never_use_a_stale_rating(
         self, store: RatingStore
@@ -332,6 +354,15 @@ class TestLeaderboard:
     def test_a_made_up_page_token_is_refused(self, token: str) -> None:
         with pytest.raises(PageTokenMalformed, match="send next_page_token"):
             Place.of_token(token)
+
+    @pytest.mark.parametrize(
+        "place",
+        ['[true,"ada"]', '[1,""]', '[1,"\\u0000"]', '[1,"\\ud800"]', '[1e3,"ada"]', '[1,"ada bo"]'],
+    )
+    def test_a_page_token_of_what_no_place_is_is_refused(self, place: str) -> None:
+        """What the database could not be asked for never gets there."""
+        with pytest.raises(PageTokenMalformed, match="send next_page_token"):
+            Place.of_token(urlsafe_b64encode(place.encode()).decode())
 
 
 async def test_the_migrations_make_the_schema_that_queries_use(database: Database) -> None:

@@ -183,6 +183,43 @@ async def test_a_copy_that_lost_one_key_answers_nothing_and_is_made_anew(
 
 
 @ON_SQLITE
+@pytest.mark.parametrize("key", ["1", "2", "facts"])
+async def test_a_key_of_another_type_is_replaced(world: World, key: str) -> None:
+    """Whatever was written there: until then the database answers."""
+    for _ in range(2):
+        await world.play("ada", "bo")
+    await world.play("ada", "cem")
+    await world.first.keep()
+    await world.redis.set(PREFIX + key, "something else")
+    await world.check(world.first)
+    await world.play("ada", "bo")
+    await world.first.keep()
+    before = reads("redis")
+    await world.check(world.first)
+    assert reads("redis") > before
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("#epoch", b"\xff"), ("#version", b"one"), ("ada", b"many")],
+)
+async def test_foreign_facts_answer_nothing_and_end_nothing(
+    world: World, field: str, value: bytes
+) -> None:
+    """The background work goes on, because the service would end with it."""
+    await world.play("ada", "bo")
+    await world.first.keep()
+    await world.redis.hset(PREFIX + "facts", field, value)
+    await world.check(world.first)
+    await world.play("ada", "bo")
+    await world.first.keep()
+    before = reads("redis")
+    await world.check(world.first)
+    assert reads("redis") > before
+
+
+@ON_SQLITE
 async def test_a_restored_older_copy_catches_up(world: World) -> None:
     """What was lost of it since is in the database."""
     await world.play("ada", "bo")
