@@ -30,6 +30,9 @@ Legal = table_pb2.LegalAction
 Ended = engine_pb2.StreamEndReason
 T = TypeVar("T")
 
+PASSING = ("DATABASE_AWAY", "TABLE_RELOADING")
+"""Why the engine cannot tell for a moment."""
+
 
 class Platform:
     """A running platform, and channels to it for whoever calls."""
@@ -210,7 +213,7 @@ async def settled(call: Callable[[], Awaitable[T]]) -> T:
         try:
             return await call()
         except grpc.aio.AioRpcError as error:
-            if error.code() is not grpc.StatusCode.UNAVAILABLE:
+            if from_rpc_error(error).reason not in PASSING:
                 raise
 
 
@@ -227,7 +230,7 @@ async def watched(
                 elif message.end.reason != Ended.STREAM_END_REASON_TABLE_RELOADED:
                     raise AssertionError(f"the stream ended: {message.end}")
         except grpc.aio.AioRpcError as error:
-            if error.code() is not grpc.StatusCode.UNAVAILABLE:
+            if from_rpc_error(error).reason not in PASSING:
                 raise
 
 
