@@ -15,6 +15,7 @@ __all__ = ["open_channel", "timeout_s"]
 
 _BACKOFF_FIRST_MS: Final = 100
 _BACKOFF_LAST_MS: Final = 500
+_CONNECT_WITHIN_MS: Final = 3_000
 _MAX_ATTEMPTS: Final = 4
 
 
@@ -67,7 +68,8 @@ def _options(config: str, max_message_bytes: int) -> list[tuple[str, str | int]]
         ("grpc.enable_retries", 1),
         ("grpc.enable_http_proxy", 0),
         ("grpc.initial_reconnect_backoff_ms", _BACKOFF_FIRST_MS),
-        ("grpc.min_reconnect_backoff_ms", _BACKOFF_FIRST_MS),
+        # Despite its name this is how long a connection may take to come about.
+        ("grpc.min_reconnect_backoff_ms", _CONNECT_WITHIN_MS),
         ("grpc.max_reconnect_backoff_ms", _BACKOFF_LAST_MS),
         # With the default of 30 s every call fails for seconds after a replica has died.
         ("grpc.dns_min_time_between_resolutions_ms", 1_000),

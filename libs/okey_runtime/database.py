@@ -14,14 +14,12 @@ from pydantic import SecretStr
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from okey_runtime.logging import get_logger
+from okey_runtime.outage import Outage
 from okey_runtime.postgres import PostgresBackend
 from okey_runtime.sqlite import SqliteBackend
 from okey_runtime.storage import Backend, DatabaseAway, DatabaseBusy, Isolation, T, Work
 
 __all__ = ["Database", "DatabaseAway", "DatabaseBusy", "Isolation", "Work", "parse_url"]
-
-_log = get_logger(__name__)
 
 
 class Database:
@@ -50,6 +48,7 @@ class Database:
         self._max_waiting = max_waiting
         self._running: set[asyncio.Task[Any]] = set()
         self._is_closed = False
+        self._outage = Outage("database", DatabaseAway)
 
     async def transact(self, work: Work[T], isolation: Isolation = Isolation.SERIALIZABLE) -> T:
         """Run ``work`` in one transaction; it is committed when this returns, and left no trace if
@@ -94,16 +93,20 @@ class Database:
             )
 
     async def _shielded(self, work: Coroutine[Any, Any, T]) -> T:
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(self._told(work))
         self._running.add(task)
         task.add_done_callback(self._on_done)
         return await asyncio.shield(task)
 
+    async def _told(self, work: Coroutine[Any, Any, T]) -> T:
+        """The work's result; an outage is said here, because the caller may have gone."""
+        with self._outage.asking():
+            return await work
+
     def _on_done(self, task: asyncio.Task[T]) -> None:
         self._running.discard(task)
-        if not task.cancelled() and isinstance(error := task.exception(), DatabaseAway):
-            # Said here as well, because the caller may have gone.
-            _log.warning("database_away", error=str(error))
+        if not task.cancelled():
+            task.exception()  # it was said, whether or not anybody still waits for it
 
 
 def parse_url(url: str | SecretStr) -> URL:

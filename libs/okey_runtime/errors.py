@@ -22,6 +22,9 @@ STATUS_DETAILS_KEY: Final = "grpc-status-details-bin"
 ROLE_REFUSED: Final = "ROLE_REFUSED"
 """The reason when a caller's roles do not reach to a method."""
 
+# What gRPC makes up where a stream ends before its status has come; no service of ours says it.
+_BROKEN_WRITE: Final = (grpc.StatusCode.INTERNAL, "Internal error from Core")
+
 # Trailing metadata is limited to 8 KiB by most peers; a longer status would arrive as
 # RESOURCE_EXHAUSTED.
 _MAX_MESSAGE_CHARS: Final = 1_000
@@ -195,7 +198,13 @@ def status_code(status: status_pb2.Status) -> grpc.StatusCode:
 def from_rpc_error(error: grpc.aio.AioRpcError) -> RpcFailure:
     """The failure of a call, with reason and metadata from its ``ErrorInfo`` where the service sent
     one.
+
+    A write to a stream that has just ended is UNAVAILABLE: nobody knows why it ended, and the next
+    stream tells.
     """
+    if (error.code(), error.details()) == _BROKEN_WRITE:
+        message = "the stream ended while it was written to; open another one"
+        return RpcFailure(grpc.StatusCode.UNAVAILABLE, "", message, {})
     reason, metadata = "", {}
     for key, value in error.trailing_metadata() or ():
         if key != STATUS_DETAILS_KEY or not isinstance(value, bytes):

@@ -18,9 +18,8 @@ from sqlalchemy import Connection, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
+from okey_runtime import postgres, sqlite
 from okey_runtime.database import parse_url
-from okey_runtime.postgres import postgres_engine
-from okey_runtime.sqlite import away, sqlite_engine
 from okey_runtime.storage import DatabaseAway
 
 _CONNECTION: Final = "connection"
@@ -63,18 +62,18 @@ def _migrate(url: URL, script_location: Path) -> None:
 
 
 def _migrate_sqlite(url: URL, script_location: Path) -> None:
-    engine = sqlite_engine(url, "BEGIN IMMEDIATE", connections=1)
+    engine = sqlite.sqlite_engine(url, "BEGIN IMMEDIATE", connections=1)
     try:
         with engine.begin() as connection:
             _upgrade(connection, script_location)
     except DBAPIError as error:
-        raise away(error) or error from error.orig
+        raise sqlite.away(error) or error from error.orig
     finally:
         engine.dispose()
 
 
 async def _migrate_postgres(url: URL, script_location: Path) -> None:
-    engine = postgres_engine(url, connections=1)
+    engine = postgres.postgres_engine(url, connections=1)
 
     def upgrade(connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:id)"), {"id": UPGRADE_LOCK_ID})
@@ -83,6 +82,8 @@ async def _migrate_postgres(url: URL, script_location: Path) -> None:
     try:
         async with engine.begin() as connection:
             await connection.run_sync(upgrade)
+    except DBAPIError as error:
+        raise postgres.away(error) or error from error.orig
     except (OSError, TimeoutError) as error:
         raise DatabaseAway(f"the database does not answer ({type(error).__name__})") from error
     finally:

@@ -90,9 +90,9 @@ async def _retried(attempt: Callable[[], Awaitable[T]], away_states: frozenset[s
         try:
             return await attempt()
         except DBAPIError as error:
-            state = getattr(error.orig, "sqlstate", None)
+            state = _state(error)
             if state not in _CONFLICTS:
-                raise _away(error, state, away_states) or error from error.orig
+                raise away(error, away_states) or error from error.orig
             if not tries_left:
                 raise DatabaseBusy(
                     f"the transaction met a conflict {MAX_TRIES} times in a row; try again later"
@@ -109,7 +109,9 @@ async def _retried(attempt: Callable[[], Awaitable[T]], away_states: frozenset[s
     raise AssertionError("the last try returns or raises")
 
 
-def _away(error: DBAPIError, state: object, away_states: frozenset[str]) -> DatabaseAway | None:
+def away(error: DBAPIError, away_states: frozenset[str] = _AWAY_STATES) -> DatabaseAway | None:
+    """What to raise instead if the server is the trouble; None if the statement is."""
+    state = _state(error)
     is_lost = error.connection_invalidated or (
         isinstance(state, str) and (state.startswith("08") or state in away_states)
     )
@@ -118,3 +120,7 @@ def _away(error: DBAPIError, state: object, away_states: frozenset[str]) -> Data
     return DatabaseAway(
         "the database was lost; the same request may be sent again with the same key"
     )
+
+
+def _state(error: DBAPIError) -> object:
+    return getattr(error.orig, "sqlstate", None)

@@ -27,6 +27,7 @@ from services.engine.journal import Journal
 from services.engine.money_events import MoneyEvents
 from services.engine.operator_servicer import OperatorServicer
 from services.engine.operators import Operators
+from services.engine.patience import until_there
 from services.engine.rating_sink import RatingSink
 from services.engine.renewal import Renewal
 from services.engine.servicer import TableServicer
@@ -81,17 +82,19 @@ class EngineApp:
         return servicer.ACCESS | operator_servicer.ACCESS | event_servicer.ACCESS
 
     async def start(self, host: ServiceServer) -> None:
-        """Bring the schema up to date, load every table that is not done, serve.
+        """Bring the schema up to date, load every table that is not done, serve; a database that
+        is away is waited for.
 
-        Raises ``DatabaseUrlMissing``, ``ServiceTokenFileMissing`` or ``DatabaseAway``.
+        Raises ``DatabaseUrlMissing`` or ``ServiceTokenFileMissing``.
         """
         settings = self._settings
         if settings.database_url is None:
             raise DatabaseUrlMissing("no journal: set OKEY_DATABASE_URL")
         if settings.service_token_file is None:
             raise ServiceTokenFileMissing("no token of its own: set OKEY_SERVICE_TOKEN_FILE")
-        await migrate(settings.database_url, MIGRATIONS)
-        self._database = Database(settings.database_url)
+        url = settings.database_url
+        await until_there(lambda: migrate(url, MIGRATIONS))
+        self._database = Database(url)
         journal, clock = Journal(self._database), SteadyClock(host.clock)
         token = ServiceToken(settings.service_token_file)
         standstill = Standstill(clock, settings.stall_ms)
@@ -116,7 +119,7 @@ class EngineApp:
         )
         host.spawn(commit.run(), "group-commit")
         host.spawn(tables.timers.run(), "timers")
-        count = await tables.recover()
+        count = await until_there(tables.recover)
         _log.info("tables_found", count=count)
         host.spawn(standstill.run(), "standstill")
         renewal = Renewal(journal, clock, standstill, tables, settings.engine_name, host.address)

@@ -22,6 +22,7 @@ from okey_runtime.codec import UndecodableMessage
 from okey_runtime.database import Database
 from okey_runtime.logging import get_logger
 from services.engine.appending import Append, Verdict
+from services.engine.background import leave_failure
 from services.engine.group_commit import Store
 from services.engine.record import decode_events
 from services.engine.schema import feed, journal
@@ -112,6 +113,7 @@ class Feed:
         task = self._pages.get(position)
         if task is None:
             task = self._pages[position] = asyncio.create_task(self._read(position))
+            task.add_done_callback(leave_failure)
             while len(self._pages) > _PAGES_KEPT:
                 self._pages.popitem(last=False)
         try:

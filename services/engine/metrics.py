@@ -91,6 +91,10 @@ STANDSTILLS: Final = Counter(
 STANDSTILL_SECONDS: Final = Counter(
     "okey_engine_standstill_seconds_total", "How long nothing could be decided, in all."
 )
+STANDING_STILL_SECONDS: Final = Gauge(
+    "okey_engine_standing_still_seconds",
+    "For how long nothing could be decided until now; 0 while all goes on.",
+)
 SNAPSHOTS: Final = Counter("okey_engine_snapshots_total", "Snapshots of tables that were kept.")
 ARCHIVED: Final = Counter("okey_engine_archived_tables_total", "Tables moved to the archive.")
 UNLOADED: Final = Gauge(

@@ -5,6 +5,7 @@ table that waits for its turn loses nothing by it. Whoever asks for a table has 
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
@@ -64,13 +65,18 @@ class Recovery:
     async def run(self) -> None:
         """Load all of them; those that fail for the database's sake are tried again."""
         waits = waits_s()
+        failures = 0
         while self._left:
             queue = list(reversed(self._left))
             failed = await asyncio.gather(
                 *(self._work(queue) for _ in range(min(_LOADED_AT_ONCE, len(queue))))
             )
             if any(failed):
+                failures += 1
+                level = logging.WARNING if failures == 1 else logging.DEBUG
+                _log.log(level, "tables_not_loaded", left=len(self._left), tries=failures)
                 await asyncio.sleep(next(waits))
+        _log.info("tables_loaded", failed_tries=failures)
         self._is_over.set()
 
     async def _work(self, queue: list[str]) -> bool:
@@ -85,7 +91,7 @@ class Recovery:
             except TableQuarantined:
                 self.drop(table_id)
             except (Unavailable, Exhausted) as error:
-                _log.warning("table_not_loaded", table_id=table_id, error=str(error))
+                _log.debug("table_not_loaded", table_id=table_id, error=str(error))
                 queue.clear()
                 has_failed = True
         return has_failed

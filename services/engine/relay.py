@@ -22,6 +22,7 @@ from okey.table.state import TableState
 from okey_runtime import failpoints
 from okey_runtime.clock import Clock
 from okey_runtime.logging import get_logger
+from okey_runtime.outage import Outage
 from services.engine.actor import Change, TableActor
 from services.engine.background import say_failure
 from services.engine.backoff import waits_s
@@ -112,6 +113,7 @@ class Relay:
         self._waiting: dict[str, deque[_Waiting]] = {}
         self._oldest_ms: dict[str, int] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._outage = Outage("sink", Uncertain, sink=sink.name)
         self._gauge = RELAY_WAITING.labels(sink.name)
         # Asked for at each scrape, so that it grows whatever became of the tasks.
         RELAY_OLDEST_SECONDS.labels(sink.name).set_function(self.oldest_waiting_s)
@@ -179,10 +181,10 @@ class Relay:
         while True:
             failpoints.hit("engine.before_call", call)
             try:
-                answer = await self._sink.deliver(call)
-            except Uncertain as error:
+                with self._outage.asking():
+                    answer = await self._sink.deliver(call)
+            except Uncertain:
                 RELAY_ANSWERS.labels(self.name, "UNCERTAIN").inc()
-                _log.warning("sink_uncertain", sink=self.name, error=str(error))
                 await asyncio.sleep(next(waits))
                 continue
             RELAY_ANSWERS.labels(self.name, "DECLINED" if answer.declined else "OK").inc()

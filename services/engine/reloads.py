@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from contextlib import suppress
+from typing import Any, Final
 
 from okey.errors import Exhausted, Unavailable
 from okey_runtime.logging import get_logger
 from services.engine.backoff import waits_s
 from services.engine.errors import TableQuarantined, TableReloading
+
+WAIT_S: Final = 1.0
 
 _log = get_logger(__name__)
 
@@ -18,7 +21,9 @@ class Reloads:
     def __init__(self, load: Callable[[str, int], Awaitable[None]]) -> None:
         """``load`` gets the table and the moment since which its clocks stand still."""
         self._load = load
-        self._loading: set[str] = set()
+        self._loading: dict[str, asyncio.Event] = {}
+        self._loaded = 0
+        self._failures = 0
 
     def __bool__(self) -> bool:
         return bool(self._loading)
@@ -32,9 +37,17 @@ class Reloads:
         if table_id in self._loading:
             raise TableReloading(f"table {table_id} is being loaded; send the request again")
 
+    async def wait(self, table_id: str) -> None:
+        """Return once the table is not being loaded, or after a moment: most are back by then."""
+        loaded = self._loading.get(table_id)
+        if loaded is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(WAIT_S):
+                    await loaded.wait()
+
     def load(self, table_id: str, since_ms: int) -> Coroutine[Any, Any, None]:
         """Load a table, again and again until the database lets it; it is refused from now on."""
-        self._loading.add(table_id)
+        self._loading[table_id] = asyncio.Event()
         return self._until_loaded(table_id, since_ms)
 
     async def _until_loaded(self, table_id: str, since_ms: int) -> None:
@@ -45,9 +58,18 @@ class Reloads:
                 except TableQuarantined:
                     return
                 except (Unavailable, Exhausted) as error:
-                    _log.warning("reload_failed", table_id=table_id, error=str(error))
+                    self._failures += 1
+                    _log.debug("reload_failed", table_id=table_id, error=str(error))
                     await asyncio.sleep(wait_s)
                 else:
                     return
         finally:
-            self._loading.discard(table_id)
+            self._done(table_id)
+
+    def _done(self, table_id: str) -> None:
+        """One less; once there is none left, say how many there were since the first."""
+        self._loading.pop(table_id).set()
+        self._loaded += 1
+        if not self._loading:
+            _log.info("tables_reloaded", count=self._loaded, failures=self._failures)
+            self._loaded = self._failures = 0

@@ -60,7 +60,9 @@ class Renewal:
         try:
             with self._standstill.asking():
                 await self._journal.renew(self._engine, self._address, self._right_ms())
-        except (Unavailable, Exhausted) as error:
+        except Unavailable:
+            return False  # the engine stands still, and has said so
+        except Exhausted as error:
             _log.warning("renewal_failed", error=str(error))
             return False
         return True

@@ -26,7 +26,7 @@ class Beat(Protocol):
 
     @property
     def lag_ms(self) -> int:
-        """How late it last woke a sleeper."""
+        """How late it wakes sleepers, again and again."""
         ...
 
 

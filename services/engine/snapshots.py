@@ -148,6 +148,6 @@ class Snapshotter:
         try:
             await self._store.keep(made)
         except (Unavailable, Exhausted) as error:
-            _log.warning("snapshots_not_kept", count=len(made), error=str(error))
+            _log.debug("snapshots_not_kept", count=len(made), error=str(error))
         else:
             SNAPSHOTS.inc(len(made))

@@ -16,7 +16,7 @@ from okey_runtime.logging import get_logger
 from services.engine.appending import Append, Verdict
 from services.engine.errors import StandsStill
 from services.engine.group_commit import Store
-from services.engine.metrics import STANDSTILL_SECONDS, STANDSTILLS
+from services.engine.metrics import STANDING_STILL_SECONDS, STANDSTILL_SECONDS, STANDSTILLS
 
 BEAT_MS: Final = 250
 
@@ -33,7 +33,7 @@ class Standstill:
     def __init__(self, clock: Clock, stall_ms: int) -> None:
         self.since_ms: int | None = None
         self.lag_ms = 0
-        """How late the loop last woke the beat."""
+        """How late the loop woke the last two beats, the less late of the two: one is a hiccup."""
         self.on_begin: Callable[[], None] = lambda: None
         self.began: Final = asyncio.Event()
         self._clock = clock
@@ -42,6 +42,12 @@ class Standstill:
         self._moving.set()
         self._ran_ms: int | None = None
         self._asked: dict[object, int] = {}
+        STANDING_STILL_SECONDS.set_function(self.standing_s)
+
+    def standing_s(self) -> float:
+        """For how long it has stood still; 0 where it does not. Any thread may ask."""
+        since_ms = self.since_ms
+        return 0.0 if since_ms is None else (self._clock.now_ms() - since_ms) / 1000
 
     @property
     def is_on(self) -> bool:
@@ -112,14 +118,16 @@ class Standstill:
     async def run(self) -> None:
         """Notice, for as long as the engine lives."""
         self._ran_ms = self._clock.now_ms()
+        late_ms = 0
         while True:
             due_ms = self._clock.monotonic_ms() + BEAT_MS
             await self._clock.sleep_until_ms(due_ms)
-            self.lag_ms = self._clock.monotonic_ms() - due_ms
+            late_before_ms, late_ms = late_ms, self._clock.monotonic_ms() - due_ms
+            self.lag_ms = min(late_before_ms, late_ms)
             self.notice()
-            if self.lag_ms > self._stall_ms:
+            if late_ms > self._stall_ms:
                 # Something ran, but nobody got its turn in time.
-                self.begin(self._clock.now_ms() - self.lag_ms, "PROCESS_STOPPED")
+                self.begin(self._clock.now_ms() - late_ms, "PROCESS_STOPPED")
             if self._is_overdue():
                 self.begin(min(self._asked.values()), "DATABASE_SILENT")
 

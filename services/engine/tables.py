@@ -13,13 +13,9 @@ from okey_runtime.logging import get_logger
 from services.engine.accepted import Accepted
 from services.engine.actor import Change, Committer, TableActor
 from services.engine.ai import AiSeats
-from services.engine.background import say_failure
+from services.engine.background import leave_failure, say_failure
 from services.engine.counting import count_row, count_table, uncount_table
-from services.engine.errors import (
-    EngineStopping,
-    NoSuchTable,
-    TableReloading,
-)
+from services.engine.errors import EngineStopping, NoSuchTable, TableReloading
 from services.engine.journal import Unretired
 from services.engine.loading import Loader
 from services.engine.operators import Stopped
@@ -92,6 +88,7 @@ class Tables:
         """
         table_id = command.config.table_id
         self._refuse_if_stopping()
+        await self._until_reloaded(table_id)
         self._reloads.refuse(table_id)
         known = self._actors.get(table_id)
         if known is None and await self._journal.registered(table_id) is not None:
@@ -108,11 +105,12 @@ class Tables:
         return actor, accepted
 
     async def get(self, table_id: str) -> TableActor:
-        """The table, loaded if it has to be.
+        """The table, loaded if it has to be; where it is loaded anew that is waited for a moment.
 
         Raises:
             NoSuchTable, TableQuarantined, TableReloading, EngineStopping, DatabaseAway.
         """
+        await self._until_reloaded(table_id)
         known = self._known(table_id)
         if known is None and await self._journal.registered(table_id) is None:
             raise NoSuchTable(f"there is no table {table_id}")
@@ -121,6 +119,10 @@ class Tables:
         # Somebody else may have loaded it meanwhile, and a table has one actor.
         alive_ms = self._recovery.last_alive_ms(table_id)
         return known or self._known(table_id) or await self._load_once(table_id, alive_ms)
+
+    async def _until_reloaded(self, table_id: str) -> None:
+        if not self._standstill.is_on:  # or it will not be soon
+            await self._reloads.wait(table_id)
 
     def _known(self, table_id: str) -> TableActor | None:
         """The table if it is in memory; raises what says that nobody can have it now."""
@@ -271,6 +273,7 @@ class Tables:
             loading = asyncio.create_task(self._load(table_id, last_alive_ms))
             self._loads[table_id] = loading
             loading.add_done_callback(lambda _: self._loads.pop(table_id, None))
+            loading.add_done_callback(leave_failure)
         return await asyncio.shield(loading)
 
     async def _load(self, table_id: str, last_alive_ms: int) -> TableActor:
@@ -386,7 +389,7 @@ class Tables:
             await self._journal.retire(actor.table_id)
         except (Unavailable, Exhausted) as error:
             # The next start finds it again.
-            _log.warning("retire_failed", table_id=actor.table_id, error=str(error))
+            _log.debug("retire_failed", table_id=actor.table_id, error=str(error))
         if self._actors.pop(actor.table_id, None) is None:
             return
         self.snapshotter.forget(actor.table_id)

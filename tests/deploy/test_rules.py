@@ -57,6 +57,16 @@ def test_a_rule_about_an_unknown_metric_is_seen() -> None:
     assert "okey_engine_gone_total" not in metrics_of_ours()
 
 
+def test_an_alert_watches_whether_the_engine_stands_still_now() -> None:
+    """It stays ready, so no probe tells; what is counted when it is over comes too late."""
+    watching = [
+        rule["alert"]
+        for rule in rules_of(RULES / "engine.yaml")
+        if "okey_engine_standing_still_seconds" in metrics_in(rule["expr"])
+    ]
+    assert watching == ["OkeyEngineStandsStill"]
+
+
 def test_an_alert_watches_how_long_the_outbox_has_waited() -> None:
     """A stuck relay is a metric and an alert, never silence."""
     watching = [

@@ -144,6 +144,29 @@ async def test_a_server_that_refuses_connections_is_away(tmp_path: Path) -> None
     await database.close()
 
 
+async def still_starting(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """What PostgreSQL answers whoever connects while it recovers from a crash."""
+    asked_for_tls = await reader.readexactly(8)
+    if asked_for_tls[4:] == (80877103).to_bytes(4, "big"):
+        writer.write(b"N")
+        await reader.read(1_024)
+    body = b"SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0"
+    writer.write(b"E" + (len(body) + 4).to_bytes(4, "big") + body)
+    await writer.drain()
+    writer.close()
+
+
+async def test_a_server_that_is_still_starting_is_away(tmp_path: Path) -> None:
+    async with await asyncio.start_server(still_starting, "127.0.0.1", 0) as server:
+        url = f"postgresql://okey@127.0.0.1:{server.sockets[0].getsockname()[1]}/okey"
+        database = Database(url)
+        with pytest.raises(DatabaseAway):
+            await database.read(chips)
+        with pytest.raises(DatabaseAway):
+            await migrate(url, migrations(tmp_path, (ACCOUNTS,)))
+        await database.close()
+
+
 async def test_a_server_that_does_not_answer_is_away(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,11 +1,11 @@
 """Wallet, rating, bots and engine in the test's own process, over real gRPC, on SQLite."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import grpc
 
@@ -27,6 +27,11 @@ from services.wallet.app import WalletApp, WalletSettings
 from tests.fixtures.issuer import Issuer
 
 Legal = table_pb2.LegalAction
+Ended = engine_pb2.StreamEndReason
+T = TypeVar("T")
+
+PASSING = ("DATABASE_AWAY", "TABLE_RELOADING")
+"""Why the engine cannot tell for a moment."""
 
 
 class Platform:
@@ -111,26 +116,23 @@ class Platform:
     async def open_table(self, player: str, **terms: Any) -> str:
         lobby = await self.tables_as("lobby", Role.LOBBY)
         settings = {"seat_count": 2, "stake": 100, "turn_timeout_ms": 60_000, **terms}
-        response = await lobby.OpenTable(
-            engine_pb2.OpenTableRequest(
-                request_id=self.request_id(),
-                player=player,
-                display_name=player.title(),
-                **settings,
-            )
+        request = engine_pb2.OpenTableRequest(
+            request_id=self.request_id(),
+            player=player,
+            display_name=player.title(),
+            **settings,
         )
-        return response.table_id
+        return (await settled(lambda: lobby.OpenTable(request))).table_id
 
     async def take_seat(self, table_id: str, player: str) -> engine_pb2.TakeSeatResponse:
         lobby = await self.tables_as("lobby", Role.LOBBY)
-        return await lobby.TakeSeat(
-            engine_pb2.TakeSeatRequest(
-                table_id=table_id,
-                request_id=self.request_id(),
-                player=player,
-                display_name=player.title(),
-            )
+        request = engine_pb2.TakeSeatRequest(
+            table_id=table_id,
+            request_id=self.request_id(),
+            player=player,
+            display_name=player.title(),
         )
+        return await settled(lambda: lobby.TakeSeat(request))
 
     async def _serve(self, name: str, app: Any) -> None:
         server = await self._services.enter_async_context(ServiceServer(app))
@@ -176,10 +178,7 @@ class Player:
         """Play on plainly until the table is in one of the phases."""
         stub = await self.stub()
         self.seqs = []
-        watch = engine_pb2.WatchTableRequest(table_id=self.table_id, with_view=True)
-        async for message in stub.WatchTable(watch):
-            if message.WhichOneof("message") == "end":
-                raise AssertionError(f"the stream ended: {message.end}")
+        async for message in watched(stub, self.table_id):
             self._see(message)
             if self.view.phase in phases:
                 return self.view
@@ -187,9 +186,9 @@ class Player:
         raise AssertionError("the stream broke off")
 
     def _see(self, message: engine_pb2.WatchTableResponse) -> None:
-        is_snapshot = message.WhichOneof("message") == "snapshot"
-        self.view = message.snapshot if is_snapshot else message.update.view
-        seq = self.view.seq
+        self.view, seq = view_in(message), view_in(message).seq
+        if message.WhichOneof("message") == "snapshot":
+            self.seqs = []  # a stream begins, maybe after one that broke
         assert not self.seqs or seq == self.seqs[-1] + 1, f"gap: {self.seqs[-1:]} {seq}"
         self.seqs.append(seq)
 
@@ -203,20 +202,42 @@ class Player:
             turn=self.view.round.turn.number,
             action=action,
         )
-        while not await self._counts(stub, request):
-            pass
+        self._moved = (await settled(lambda: stub.Act(request))).seq
 
-    async def _counts(
-        self, stub: engine_pb2_grpc.TableServiceStub, request: engine_pb2.ActRequest
-    ) -> bool:
-        """Send it; whether it is settled. On a busy machine an engine may stand still a moment."""
+
+async def settled(call: Callable[[], Awaitable[T]]) -> T:
+    """The call's answer, the same request sent again while the engine cannot tell: on a busy
+    machine it may stand still a moment, and load tables anew.
+    """
+    while True:
         try:
-            self._moved = (await stub.Act(request)).seq
+            return await call()
         except grpc.aio.AioRpcError as error:
-            if error.code() is not grpc.StatusCode.UNAVAILABLE:
+            if from_rpc_error(error).reason not in PASSING:
                 raise
-            return False
-        return True
+
+
+async def watched(
+    stub: engine_pb2_grpc.TableServiceStub, table_id: str
+) -> AsyncIterator[engine_pb2.WatchTableResponse]:
+    """What a viewer is shown, over as many streams as that takes; each begins with a snapshot."""
+    watch = engine_pb2.WatchTableRequest(table_id=table_id, with_view=True)
+    while True:
+        try:
+            async for message in stub.WatchTable(watch):
+                if message.WhichOneof("message") != "end":
+                    yield message
+                elif message.end.reason != Ended.STREAM_END_REASON_TABLE_RELOADED:
+                    raise AssertionError(f"the stream ended: {message.end}")
+        except grpc.aio.AioRpcError as error:
+            if from_rpc_error(error).reason not in PASSING:
+                raise
+
+
+def view_in(message: engine_pb2.WatchTableResponse) -> table_pb2.TableView:
+    """The view that a snapshot or an update brings."""
+    is_snapshot = message.WhichOneof("message") == "snapshot"
+    return message.snapshot if is_snapshot else message.update.view
 
 
 def plain_action(view: table_pb2.TableView) -> table_pb2.Action | None:
@@ -232,12 +253,9 @@ def plain_action(view: table_pb2.TableView) -> table_pb2.Action | None:
 async def until(world: Platform, table_id: str, player: str, is_there: Any) -> table_pb2.TableView:
     """Watch until the player's view is as asked for, without moving."""
     stub = await world.tables_as(player)
-    watch = engine_pb2.WatchTableRequest(table_id=table_id, with_view=True)
     async with asyncio.timeout(20):
-        async for message in stub.WatchTable(watch):
-            which = message.WhichOneof("message")
-            view = message.snapshot if which == "snapshot" else message.update.view
-            if which != "end" and is_there(view):
+        async for message in watched(stub, table_id):
+            if is_there(view := view_in(message)):
                 return view
     raise AssertionError("the stream ended")
 

@@ -1,12 +1,13 @@
 """Whole matches over gRPC: people, bots, wallet and rating as they are."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2
 from okey.api.wallet.v1 import wallet_pb2
-from tests.integration.engine.platform import Phase, Platform, Player, platform
+from tests.integration.engine.platform import Phase, Platform, Player, platform, settled
 
 NACHSPIEL = Phase.PHASE_NACHSPIEL
 
@@ -57,7 +58,8 @@ async def test_a_nachspiel_is_played_for_the_grown_kasa(tmp_path: Path) -> None:
         await asyncio.gather(*(player.until_phase(NACHSPIEL) for player in players))
         for player in players:
             request = engine_pb2.PlayOnRequest(table_id=table_id, request_id=world.request_id())
-            answer = await (await player.stub()).PlayOn(request)
+            play_on = (await player.stub()).PlayOn
+            answer = await settled(partial(play_on, request))
             assert answer.hold_status == engine_pb2.HoldStatus.HOLD_STATUS_HELD
         again = [Player(world, name, table_id) for name in ("anna", "bert")]
         await asyncio.gather(*(player.until_phase(Phase.PHASE_PLAYING) for player in again))

@@ -1,7 +1,9 @@
 """After a crash a table goes on where it was, and the outage costs nobody time."""
 
 import asyncio
+import gc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -150,6 +152,29 @@ async def test_who_asks_for_a_table_while_it_is_loaded_gets_that_one(tmp_path: P
         loaded = await releasing
         world.journal.looks.set()
         assert await asking is loaded
+
+
+async def test_a_load_that_fails_after_its_caller_has_gone_is_no_stray_error(
+    tmp_path: Path,
+) -> None:
+    """Whoever asks next has it loaded again; nobody is told of an exception nobody retrieved."""
+    strays: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: strays.append(context))
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        world.journal.stuck = {actor.table_id}
+        asking = asyncio.create_task(world.tables.release(actor.table_id))
+        async with asyncio.timeout(10):
+            await gone(world, actor)
+            await world.journal.is_stuck.wait()
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        world.journal.is_away = True
+        world.journal.unstuck.set()
+        await world.settled()
+        del asking  # its traceback holds the load
+        gc.collect()
+        assert strays == []
 
 
 async def test_a_table_that_was_never_made_is_not_found(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from prometheus_client import REGISTRY
 
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.tile import Tile
@@ -16,7 +17,7 @@ from okey_runtime.database import DatabaseAway
 from services.engine.accepted import Accepted
 from services.engine.actor import TableActor
 from services.engine.errors import StandsStill
-from services.engine.standstill import Standstill
+from services.engine.standstill import BEAT_MS, Standstill
 from tests.unit.engine.doubles import AWAY
 from tests.unit.engine.world import World, mover, plain_move, turn_of, until, world_in
 
@@ -262,6 +263,18 @@ async def test_a_loop_that_is_a_little_late_stops_nothing(world: World) -> None:
     assert not world.standstill.is_on
 
 
+async def test_a_loop_is_late_only_where_it_is_so_twice_in_a_row(world: World) -> None:
+    """One hiccup refuses nobody a table."""
+    world.watch_the_process()
+    await world.settled()
+    lags = []
+    for late_ms in (900, 0, 600, 900, 700, 0):
+        world.clock.advance_ms(BEAT_MS + late_ms)
+        await world.settled()
+        lags.append(world.standstill.lag_ms)
+    assert lags == [0, 0, 0, 600, 700, 0]
+
+
 async def test_a_crash_during_the_outage_takes_nothing_either(world: World) -> None:
     """The renewals tell the moment when the clocks stopped until all of them go again."""
     actor = await one_table(world)
@@ -291,6 +304,23 @@ async def test_what_the_engine_asks_of_itself_waits_for_the_end(world: World) ->
     world.journal.is_away = False
     seq = actor.seq
     assert (await waiting).seq == seq + 2, "the take-over first"
+
+
+def test_a_standstill_under_way_is_a_metric() -> None:
+    """An alert tells of it while it lasts, since the engine stays ready."""
+    clock = VirtualClock()
+    standstill = Standstill(clock, stall_ms=2_000)
+
+    def standing_s() -> float | None:
+        return REGISTRY.get_sample_value("okey_engine_standing_still_seconds")
+
+    assert standing_s() == 0
+    clock.advance_ms(60_000)
+    standstill.begin(clock.now_ms() - 10_000, "DATABASE_AWAY")
+    clock.advance_ms(30_000)
+    assert standing_s() == 40
+    standstill.end()
+    assert standing_s() == 0
 
 
 def test_nothing_is_noticed_before_somebody_looks() -> None:

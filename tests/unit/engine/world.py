@@ -50,6 +50,9 @@ class LosableJournal(Journal):
         self.losses: list[str] = []
         self.is_away = False
         self.stuck: set[str] = set()
+        """Tables whose rows do not come from the disk until ``unstuck``."""
+        self.unstuck = asyncio.Event()
+        self.is_stuck = asyncio.Event()
         self.appends = 0
         self.looks = asyncio.Event()
         """Cleared, it keeps the registry's answers from arriving."""
@@ -78,7 +81,9 @@ class LosableJournal(Journal):
 
     async def rows(self, table_id: str, after: int = 0) -> list[Row]:
         if table_id in self.stuck:
-            await asyncio.Event().wait()  # for ever: the engine crashes first
+            self.is_stuck.set()
+            await self.unstuck.wait()
+        self._refuse_if_away()
         return await super().rows(table_id, after)
 
     async def last_renewal_ms(self) -> int:

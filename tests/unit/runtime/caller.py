@@ -18,6 +18,8 @@ from tests.unit.runtime.echo import (
     methods,
 )
 
+_TAKE_STREAMS = (CLIENT_STREAM, BIDI, LENIENT)
+
 KINDS = (UNARY, SERVER_STREAM, WRITER, CLIENT_STREAM, BIDI)
 
 
@@ -29,10 +31,10 @@ class Caller:
         self._methods = methods(channel)
 
     def begin(self, method: str, *requests: Any, timeout_s: float | None = 10) -> Any:
-        """The call object, begun and not awaited."""
-        takes_stream = method in (CLIENT_STREAM, BIDI, LENIENT)
+        """The call object, begun and not awaited; a stream without requests stays open."""
+        said = iter(requests) if requests else None
         return self._methods[method](
-            iter(requests) if takes_stream else requests[0], timeout=timeout_s
+            said if method in _TAKE_STREAMS else requests[0], timeout=timeout_s
         )
 
     async def call(self, method: str, *requests: Any, timeout_s: float | None = 10) -> list[str]:
@@ -54,6 +56,13 @@ class Caller:
         except RpcFailure as failure:
             return failure
         raise AssertionError(f"{method} did not fail but answered {answers}")
+
+    async def refusal(self, method: str) -> RpcFailure:
+        """How a call fails that may not be made.
+
+        A stream says nothing: gRPC tells of a write that its refusal has overtaken as of a break.
+        """
+        return await self.failure(method, *(() if method in _TAKE_STREAMS else (ask(),)))
 
 
 __all__ = ["KINDS", "Caller", "ask"]

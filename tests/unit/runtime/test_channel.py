@@ -61,6 +61,33 @@ async def test_another_method_is_not_tried_again() -> None:
     assert flaky.calls == 1
 
 
+async def test_a_server_that_is_slow_to_shake_hands_is_reached(
+    server: ServiceServer, issuer: Issuer
+) -> None:
+    """A busy machine takes longer than the first wait before a reconnect."""
+    open_pipes: set[asyncio.StreamWriter] = set()
+
+    async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        open_pipes.add(writer)
+        while part := await reader.read(1 << 16):
+            writer.write(part)
+        writer.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        host, port = server.address.split(":")
+        far_reader, far_writer = await asyncio.open_connection(host, int(port))
+        await asyncio.sleep(0.8)
+        await asyncio.gather(pipe(reader, far_writer), pipe(far_reader, writer))
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as slow:
+        port = slow.sockets[0].getsockname()[1]
+        token = fixed_token(issuer.token("ayse"))
+        async with open_channel(f"127.0.0.1:{port}", token=token) as channel:
+            assert await Caller(channel).call(UNARY, ask()) == ["ayse"]
+        for writer in open_pipes:
+            writer.close()
+
+
 def test_calls_go_round_all_addresses() -> None:
     assert json.loads(service_config())["loadBalancingConfig"] == [{"round_robin": {}}]
 

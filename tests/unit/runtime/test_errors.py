@@ -152,6 +152,12 @@ def test_an_internal_error_tells_nothing_but_its_id() -> None:
     assert "ab12" in failure.message
 
 
+def test_a_stream_that_ends_under_a_write_may_be_opened_again() -> None:
+    """gRPC calls it INTERNAL, whatever the service is about to say or has died of."""
+    failure = from_rpc_error(bare(Code.INTERNAL, "Internal error from Core"))
+    assert (failure.code, failure.reason) == (Code.UNAVAILABLE, "")
+
+
 @pytest.mark.parametrize(
     "code",
     [
