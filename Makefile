@@ -83,7 +83,7 @@ bench: setup ## measure hands, core, wallet, ratings and engine, each figure bes
 	$(BIN)/python -m tests.bench.rating
 	$(BIN)/python -m tests.bench.engine $(BENCH_ENGINE)
 
-arena: setup ## how strong the bots are, with 95 % intervals, on deals nothing was tuned on (an hour)
+arena: setup ## how strong the bots are, with 95 % intervals, on deals nothing was tuned on (20 min of CPU)
 	$(BIN)/python -m tests.bench.arena $(if $(ARENA_DEALS),--deals $(ARENA_DEALS))
 
 mutations: setup ## take each safeguard out of the ledger; a named test must go red

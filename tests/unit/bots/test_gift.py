@@ -57,3 +57,10 @@ def test_a_sahte_okey_is_the_okeys_face_and_an_okey_has_none() -> None:
     assert cost("S") == pytest.approx(cost("S", ("K2", "")))
     assert cost("R9") > cost("R9", ("S S", ""))
     assert cost("R8") == 0
+
+
+def test_a_tile_that_another_took_is_seen_and_ones_own_is_counted_once() -> None:
+    """U1: a taken tile lies in a rack that everybody knows it is in."""
+    seen = view("R1 Y1 Y2 Y3 B5 B6 B7 B8 Y4 K11 K12 K13 K1 Y11", taken=("R1", "R9 R9 K2"))
+    unseen = Outlook.of(seen).unseen
+    assert [unseen[tile] for tile in (Tile.R1, Tile.R9, Tile.K2, Tile.R10)] == [1, 0, 1, 2]

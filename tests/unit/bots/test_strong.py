@@ -136,6 +136,15 @@ def test_of_two_useless_tiles_it_keeps_the_one_that_the_next_player_could_use() 
     assert given == {Discard(Tile.K9)}
 
 
+@pytest.mark.parametrize(("taken", "given"), [("R4 R6", Tile.K9), ("K8 K10", Tile.R5)])
+def test_of_two_useless_tiles_it_keeps_the_one_beside_what_the_next_player_took(
+    taken: str, given: Tile
+) -> None:
+    """U1: everybody saw what he took."""
+    rack = "Y1 Y2 Y3 Y4 B5 B6 B7 B8 Y11 Y12 Y13 B1 B2 R5 K9"
+    assert strong(view(rack, [L.DISCARD], taken=("", taken))) == Discard(given)
+
+
 def test_a_hand_of_nothing_but_okeys_gives_one_away() -> None:
     """U3, H6: no deal reaches it, and there is an answer all the same."""
     assert strong(view(" ".join(["R8"] * 15), [L.DISCARD])) == Discard(Tile.R8)

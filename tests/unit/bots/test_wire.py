@@ -113,6 +113,10 @@ def third_copy(sent: table_pb2.TableView) -> None:
     sent.seats[1].pile.extend([common_pb2.TILE_R9] * 2)
 
 
+def third_copy_taken(sent: table_pb2.TableView) -> None:
+    sent.seats[1].taken.extend([common_pb2.TILE_R9] * 2)
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -136,6 +140,7 @@ def third_copy(sent: table_pb2.TableView) -> None:
         (in_round(gosterge=common_pb2.TILE_S), "gösterge S"),
         (in_round(okey=common_pb2.TILE_K2), "okey K2"),
         (third_copy, "more than twice"),
+        (third_copy_taken, "more than twice"),
         (drawn, "holds 14 tiles where it holds 15"),
         (legal(Legal.LEGAL_ACTION_DISCARD), "not due"),
         (legal(Legal.LEGAL_ACTION_DRAW_DISCARD), "there is none"),
