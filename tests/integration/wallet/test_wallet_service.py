@@ -297,7 +297,7 @@ async def test_a_malformed_request_is_refused(stub_of: StubOf, change: dict[str,
     assert refused == ("INVALID_ARGUMENT", "INVALID_FIELD")
 
 
-@pytest.mark.parametrize("reason", ["", "a\0b", "two\nlines", "ends\n", "\x7f"])
+@pytest.mark.parametrize("reason", ["", "a\0b", "two\nlines", "ends\n", "\x7f", "\x9b2J"])
 async def test_an_operators_reason_is_one_line_of_text(stub_of: StubOf, reason: str) -> None:
     """M3: what a database would cut or refuse is refused at the edge; other signs are kept."""
     grant = wallet_pb2.GrantChipsRequest(
