@@ -83,13 +83,13 @@ class Gathering(Generic[Answer]):
             if future.done():
                 continue
             if isinstance(answers, BaseException):
-                future.set_exception(_own(answers))
+                future.set_exception(_own(answers) if len(lot) > 1 else answers)
             else:
                 future.set_result(answers[place])
 
 
 def _own(error: BaseException) -> BaseException:
-    """The error for one of its callers: raised in many, it would gather the tracebacks of all."""
+    """The error for one of several callers: raised in all, it would gather their tracebacks."""
     own = copy(error)
     own.__cause__ = error
     return own
