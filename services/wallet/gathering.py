@@ -6,6 +6,7 @@ There is no fixed wait, so a quiet wallet carries each out at once and a busy on
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Context
+from copy import copy
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -54,7 +55,10 @@ class Gathering(Generic[Answer]):
             task = asyncio.create_task(self._lane(), context=Context())
             self._running.add(task)
             task.add_done_callback(self._running.discard)
-        return await answer
+        try:
+            return await answer
+        finally:
+            self._waiting.pop(answer, None)
 
     async def _lane(self) -> None:
         try:
@@ -79,6 +83,13 @@ class Gathering(Generic[Answer]):
             if future.done():
                 continue
             if isinstance(answers, BaseException):
-                future.set_exception(answers)
+                future.set_exception(_own(answers) if len(lot) > 1 else answers)
             else:
                 future.set_result(answers[place])
+
+
+def _own(error: BaseException) -> BaseException:
+    """The error for one of several callers: raised in all, it would gather their tracebacks."""
+    own = copy(error)
+    own.__cause__ = error
+    return own

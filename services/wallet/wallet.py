@@ -5,12 +5,14 @@ from collections.abc import AsyncIterator, Coroutine, Sequence
 from typing import Any, Final, assert_never
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 from okey.errors import Exhausted, InvalidInput, Unavailable
 from okey.money.account import Account, is_player
 from okey_runtime import failpoints
 from okey_runtime.clock import Clock
-from okey_runtime.database import Database, Isolation
+from okey_runtime.database import Database, Isolation, Work
+from okey_runtime.storage import T
 from services.wallet.audit import Audit, audit
 from services.wallet.books import Books, House
 from services.wallet.closing import close
@@ -29,6 +31,7 @@ from services.wallet.command import (
 from services.wallet.decline import Declined
 from services.wallet.gathering import Gathering, Request
 from services.wallet.grants import grant_chips, reverse_journal
+from services.wallet.patience import is_out_of_patience, wait_shortly
 from services.wallet.receipt import Receipt, recall, remember
 from services.wallet.running import forfeit_seat, settle_match, void
 from services.wallet.stakes import hold_stake, void_stake
@@ -142,7 +145,7 @@ class Wallet:
     async def _gathered(self, requests: Sequence[Request]) -> Sequence[Receipt | Declined | None]:
         """What the requests came to; None for one that is to be carried out alone."""
         if len(requests) == 1:
-            return [await self._alone(requests[0])]
+            return [await self._single(requests[0])]
         rest = list(requests)
         while rest:
             [outcome] = await asyncio.gather(self._together(rest), return_exceptions=True)
@@ -152,7 +155,7 @@ class Wallet:
                 case Unavailable() | Exhausted():
                     raise outcome
                 case BaseException():
-                    break  # whose fault it is comes out when each is carried out alone
+                    break  # a lock, or a fault: whose comes out when each is carried out alone
                 case _:
                     answers = dict(zip(rest, outcome, strict=True))
                     return [answers.get(request) for request in requests]
@@ -166,17 +169,26 @@ class Wallet:
             work = [self._carry_out(books, each, is_new=True) for each in requests]
             return in_step(connection, work)
 
-        return await self._database.transact(attempt, Isolation.READ_COMMITTED)
+        return await self._transact(attempt, in_lane=True)
 
-    async def _alone(self, request: Request) -> Receipt | Declined:
+    async def _single(self, request: Request) -> Receipt | Declined | None:
+        """Carry out the only one of a lane; None if it would hold the lane up."""
+        try:
+            return await self._alone(request, in_lane=True)
+        except DBAPIError as error:
+            if is_out_of_patience(error):
+                return None
+            raise
+
+    async def _alone(self, request: Request, *, in_lane: bool = False) -> Receipt | Declined:
         for tries in range(_MAX_TRIES):
             try:
-                return await self._answer(request, is_new=tries == 0)
+                return await self._answer(request, is_new=tries == 0, in_lane=in_lane)
             except _KeyTaken:
                 continue
         raise KeyContended(f"key {request.key!r} is in use by others at once; send the same again")
 
-    async def _answer(self, request: Request, *, is_new: bool) -> Receipt | Declined:
+    async def _answer(self, request: Request, *, is_new: bool, in_lane: bool) -> Receipt | Declined:
         """One try. A key is nearly always new, so the first try does not ask for it: work under a
         known key is found out by its row at the end, rolled back, and answered by the next try.
         """
@@ -187,9 +199,9 @@ class Wallet:
             return alone(connection, self._carry_out(books, request, is_new=is_new))
 
         try:
-            return await self._database.transact(attempt, Isolation.READ_COMMITTED)
+            return await self._transact(attempt, in_lane=in_lane)
         except Declined as decline:
-            return await self._decline(key, command, decline)
+            return await self._decline(request, decline, in_lane=in_lane)
         except InvalidInput:
             if is_new and await self._is_known(key, command):
                 # It was valid when it was booked.
@@ -201,8 +213,11 @@ class Wallet:
             lambda connection: recall(connection, key, command) is not None
         )
 
-    async def _decline(self, key: str, command: Command, decline: Declined) -> Receipt | Declined:
+    async def _decline(
+        self, request: Request, decline: Declined, *, in_lane: bool
+    ) -> Receipt | Declined:
         """Keep the decline, in a transaction of its own since the declined work is rolled back."""
+        key, command = request.key, request.command
 
         def keep(connection: Connection) -> Receipt | Declined:
             failpoints.hit("wallet.declining", command)
@@ -214,7 +229,15 @@ class Wallet:
                 raise _KeyTaken
             return known
 
-        return await self._database.transact(keep, Isolation.READ_COMMITTED)
+        return await self._transact(keep, in_lane=in_lane)
+
+    async def _transact(self, work: Work[T], *, in_lane: bool) -> T:
+        def attempt(connection: Connection) -> T:
+            if in_lane:
+                wait_shortly(connection)
+            return work(connection)
+
+        return await self._database.transact(attempt, Isolation.READ_COMMITTED)
 
     async def _carry_out(
         self, books: Books, request: Request, *, is_new: bool

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import make_url, text
 
 from okey.money.outcome import CanakDraw, CanakWin
 from okey.rules.finish import FinishKind
@@ -12,6 +14,7 @@ from okey_runtime import failpoints
 from okey_runtime.clock import VirtualClock
 from okey_runtime.config import Environment
 from okey_runtime.database import Isolation, Work
+from okey_runtime.postgres import postgres_engine
 from okey_runtime.storage import T
 from services.wallet.command import SettleMatch
 from services.wallet.wallet import Wallet
@@ -97,6 +100,52 @@ async def test_a_bug_in_one_is_of_nobody_else(tables: list[Play]) -> None:
     assert [place for place, each in enumerate(answers) if isinstance(each, Exception)] == [3]
     assert isinstance(answers[3], ZeroDivisionError)
     await tables[3].ask(settling(tables[3]))
+
+
+@asynccontextmanager
+async def locked(urls: LedgerUrls, players: str) -> AsyncIterator[None]:
+    """Somebody else holds the accounts of these players."""
+    accounts = [f"player:{player}" for player in players]
+    engine = postgres_engine(make_url(urls.application), 1)
+    try:
+        async with engine.connect() as connection:
+            lock = text("SELECT 1 FROM accounts WHERE account = ANY(:accounts) FOR UPDATE")
+            await connection.execute(lock, {"accounts": accounts})
+            yield
+    finally:
+        await engine.dispose()
+
+
+@pytest.mark.parametrize("ledger_urls", ["postgresql"], indirect=True)
+async def test_who_waits_for_a_lock_holds_nobody_up(
+    counting: CountingDatabase, ledger_urls: LedgerUrls
+) -> None:
+    """M5: neither two who have a lane each, nor one who shares; afterwards they are booked too."""
+    wallet = Wallet(counting, HOUSE, VirtualClock())
+    tables = [Play(wallet, table_id=f"{chr(97 + number) * 26}") for number in range(TABLES)]
+    for play in tables:
+        await play.seat_and_start(f"{play.table_id[0]}{play.table_id[0].upper()}")
+    [first, second, third], others = tables[:3], tables[3:]
+    has_begun = {settling(play): asyncio.Event() for play in (first, second)}
+
+    def note(point: str, about: object) -> None:
+        if point == "wallet.begun" and isinstance(about, SettleMatch) and about in has_begun:
+            has_begun[about].set()
+
+    async with asyncio.timeout(120):
+        async with locked(ledger_urls, "abc"):
+            held_up = []
+            with failpoints.armed(Environment.TEST, note):
+                for play in (first, second):
+                    held_up.append(asyncio.create_task(play.ask(settling(play))))
+                    await has_begun[settling(play)].wait()
+            held_up.append(asyncio.create_task(third.ask(settling(third))))
+            await asyncio.gather(*(play.ask(settling(play)) for play in others))
+            assert not any(task.done() for task in held_up)
+        await asyncio.gather(*held_up)
+    for play in tables:
+        assert await play.purse(play.table_id[0]) == WELCOME - 100 + 180
+    assert (await wallet.audit()).findings == ()
 
 
 async def test_one_match_is_settled_once_however_many_ask_at_once(tables: list[Play]) -> None:

@@ -84,7 +84,7 @@ MUTATIONS: Final = (
     Mutation(
         "declines are forgotten",
         "services/wallet/wallet.py",
-        "            return await self._decline(key, command, decline)\n",
+        "            return await self._decline(request, decline, in_lane=in_lane)\n",
         "            return decline\n",
         f"{_LEDGER}test_a_decline_is_final_for_its_key",
     ),

@@ -77,13 +77,14 @@ async def test_who_goes_before_it_is_begun_takes_the_request_back() -> None:
 
 
 async def test_an_error_is_everybodys_and_the_next_lot_goes_on() -> None:
-    """The database is away for one lot, and back for the next."""
+    """The database is away for one lot, and back for the next; each caller has its own error."""
     carrier = Carrier()
     carrier.error = DatabaseAway("gone")
     carrier.may_answer.set()
     gathering = Gathering(carrier.carry, lanes=1, most=3)
     outcomes = await asyncio.gather(*ask(gathering, "ab"), return_exceptions=True)
     assert [type(each) for each in outcomes] == [DatabaseAway, DatabaseAway]
+    assert outcomes[0] is not outcomes[1]
     carrier.error = None
     assert await asyncio.gather(*ask(gathering, "c")) == ["answer to c"]
 
@@ -100,3 +101,23 @@ async def test_no_more_wait_than_are_allowed(monkeypatch: pytest.MonkeyPatch) ->
         await asked.pop()
     carrier.may_answer.set()
     assert await asyncio.gather(*asked) == [f"answer to {key}" for key in "abc"]
+
+
+async def test_who_has_gone_does_not_count_among_the_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Their places are free at once, not when their turn would have come."""
+    monkeypatch.setattr(gathering, "_MOST_WAITING", 2)
+    carrier = Carrier()
+    bounded = Gathering(carrier.carry, lanes=1, most=3)
+    asked = ask(bounded, "a")
+    assert await carrier.lots.get() == "a"
+    gone = ask(bounded, "bc")
+    await asyncio.sleep(0)
+    for caller in gone:
+        caller.cancel()
+    await asyncio.wait(gone)
+    asked += ask(bounded, "de")
+    await asyncio.sleep(0)
+    carrier.may_answer.set()
+    assert await asyncio.gather(*asked) == [f"answer to {key}" for key in "ade"]
