@@ -78,8 +78,10 @@ class Caller:
 
 async def _nothing(over: asyncio.Event) -> AsyncIterator[Any]:
     """No requests, until it is over."""
-    if not await over.wait():
-        yield
+    await over.wait()
+    requests: tuple[Any, ...] = ()
+    for request in requests:
+        yield request
 
 
 __all__ = ["KINDS", "Caller", "ask"]
