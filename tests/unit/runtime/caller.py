@@ -1,5 +1,7 @@
 """A client of the echo service that gives answers as text and failures as ``RpcFailure``."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
@@ -31,15 +33,15 @@ class Caller:
         self._methods = methods(channel)
 
     def begin(self, method: str, *requests: Any, timeout_s: float | None = 10) -> Any:
-        """The call object, begun and not awaited; a stream without requests stays open."""
-        said = iter(requests) if requests else None
-        return self._methods[method](
-            said if method in _TAKE_STREAMS else requests[0], timeout=timeout_s
-        )
+        """The call object, begun and not awaited."""
+        said = iter(requests) if method in _TAKE_STREAMS else requests[0]
+        return self._methods[method](said, timeout=timeout_s)
 
     async def call(self, method: str, *requests: Any, timeout_s: float | None = 10) -> list[str]:
         """All answers in order."""
-        call = self.begin(method, *requests, timeout_s=timeout_s)
+        return await self._answers(method, self.begin(method, *requests, timeout_s=timeout_s))
+
+    async def _answers(self, method: str, call: Any) -> list[str]:
         try:
             if method in (UNARY, UNLISTED, UNSERVED, CLIENT_STREAM):
                 return [(await call).what]
@@ -62,7 +64,24 @@ class Caller:
 
         A stream says nothing: gRPC tells of a write that its refusal has overtaken as of a break.
         """
-        return await self.failure(method, *(() if method in _TAKE_STREAMS else (ask(),)))
+        if method not in _TAKE_STREAMS:
+            return await self.failure(method, ask())
+        over = asyncio.Event()
+        try:
+            answers = await self._answers(method, self._methods[method](_nothing(over), timeout=10))
+        except RpcFailure as failure:
+            return failure
+        finally:
+            over.set()
+        raise AssertionError(f"{method} was not refused but answered {answers}")
+
+
+async def _nothing(over: asyncio.Event) -> AsyncIterator[Any]:
+    """No requests, until it is over."""
+    await over.wait()
+    requests: tuple[Any, ...] = ()
+    for request in requests:
+        yield request
 
 
 __all__ = ["KINDS", "Caller", "ask"]
