@@ -69,6 +69,8 @@ def _contradictions_of_round(seen: TableView, played: RoundView) -> Iterator[str
     shown = Counter(played.rack)
     for seat_view in seen.seats:
         shown.update(seat_view.pile)
+        if seat_view.seat != seen.viewer:
+            shown.update(seat_view.taken)
     shown[played.gosterge] += 1
     if max(shown.values()) > _COPIES:
         yield "a tile is there more than twice (T1)"

@@ -10,6 +10,7 @@ from google.protobuf.message import Message
 
 from okey.api.engine.v1 import engine_pb2
 from okey.errors import InvalidInput, OkeyError
+from okey_runtime.auth import TokenExpired
 from okey_runtime.clock import Clock
 from okey_runtime.errors import internal_status, to_status
 from okey_runtime.identity import Identity
@@ -24,6 +25,7 @@ from services.engine.tables import Tables
 from services.engine.watching import Answered, StreamEndReason, Watcher
 
 MOST_IN_FLIGHT: Final = 16
+ATTACH_WITHIN_S: Final = 10.0
 
 _NO_REASON: Final = StreamEndReason.STREAM_END_REASON_UNSPECIFIED
 
@@ -60,23 +62,40 @@ class PlayStreams:
         with a ``StreamEnd``.
 
         Raises:
-            OkeyError: the first message is no ``attach``, or the table cannot be attached to.
+            OkeyError: the first message is no ``attach``, or does not come in time, or the table
+                cannot be attached to.
         """
-        attach = _attach(await anext(requests, None))
-        actor = await self._tables.get(attach.table_id)
-        start = From(attach.after_seq if attach.HasField("after_seq") else None, attach.with_view)
-        with (
-            self._shedding.stream(),
-            watching(actor, identity, start, self._clock) as watcher,
-        ):
-            commands = StreamCommands(self._tables, self._commands, actor, identity.player, watcher)
-            reading = asyncio.create_task(commands.read(requests))
-            try:
-                end = await follow(actor, watcher, start, self._clock, write)
-                if end.reason != _NO_REASON:
-                    await write(engine_pb2.PlayResponse(end=end).SerializeToString())
-            finally:
-                reading.cancel()
+        with self._shedding.stream():
+            attach = await self._attached(requests, identity)
+            actor = await self._tables.get(attach.table_id)
+            after = attach.after_seq if attach.HasField("after_seq") else None
+            start = From(after, attach.with_view)
+            with watching(actor, identity, start, self._clock) as watcher:
+                commands = StreamCommands(
+                    self._tables, self._commands, actor, identity.player, watcher
+                )
+                reading = asyncio.create_task(commands.read(requests))
+                try:
+                    end = await follow(actor, watcher, start, self._clock, write)
+                    if end.reason != _NO_REASON:
+                        await write(engine_pb2.PlayResponse(end=end).SerializeToString())
+                finally:
+                    reading.cancel()
+
+    async def _attached(
+        self, requests: AsyncIterator[object], identity: Identity
+    ) -> engine_pb2.Attach:
+        """The first message, while the caller's token holds: it is proved at the stream's start."""
+        left_s = max(0, identity.expires_ms - self._clock.now_ms()) / 1000
+        try:
+            async with asyncio.timeout(min(left_s, ATTACH_WITHIN_S)):
+                return _attach(await anext(requests, None))
+        except TimeoutError:
+            if left_s < ATTACH_WITHIN_S:
+                raise TokenExpired("the token has ended; come back with a new one") from None
+            raise NotAttached(
+                f"no attach came within {ATTACH_WITHIN_S:g} s; send it with the table first"
+            ) from None
 
 
 class StreamCommands:

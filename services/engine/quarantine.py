@@ -40,11 +40,15 @@ class Quarantine:
             raise self._refusal(table_id)
 
     async def stop(self, table_id: str, reason: str) -> bool:
-        """From now on it stands still, also in the next process; whether it did not before."""
-        if table_id in self._stopped:
-            return False
-        stopped = Stopped(self._clock.now_ms(), reason)
+        """From now on it stands still, also in the next process; whether it did not before.
+
+        One that does so because its rows do not replay would else go on once they do.
+        """
+        known = self._stopped.get(table_id)
+        stopped = Stopped(self._clock.now_ms() if known is None else known.at_ms, reason)
         await self._operators.stop(table_id, stopped)
+        if known is not None:
+            return False
         self.note(table_id, stopped)
         _log.error("table_quarantined", table_id=table_id, reason=reason)
         return True

@@ -193,11 +193,11 @@ class Tables:
         try:
             actor = await self._load_once(table_id, stopped.at_ms)
             accepted = await actor.submit(command, request)
-        except OkeyError:
+            await self._quarantine.lift(table_id)
+        except BaseException:  # also where the caller goes away meanwhile
             self._quarantine.note(table_id, stopped)
             self._drop(table_id)
             raise
-        await self._quarantine.lift(table_id)
         return accepted
 
     def close_voided(self, table_id: str) -> None:

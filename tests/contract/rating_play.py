@@ -50,6 +50,7 @@ def a_match(
     *players: str | None,
     outcome: Outcome | None = None,
     quitters: tuple[str, ...] = (),
+    excused: tuple[str, ...] = (),
     variant: Variant = Variant.CANAK,
     mode: Mode = Mode.NORMAL,
 ) -> MatchRecord:
@@ -60,14 +61,18 @@ def a_match(
         variant=variant,
         mode=mode,
         seats=tuple(
-            RecordedSeat(player, Departure.FORFEITED if player in quitters else Departure.NONE)
-            if player
-            else None
+            RecordedSeat(player, _departure(player, quitters, excused)) if player else None
             for player in players
         ),
         outcome=CanakWon(0) if outcome is None else outcome,
         ended_ms=1_000_000 + number,
     )
+
+
+def _departure(player: str, quitters: tuple[str, ...], excused: tuple[str, ...]) -> Departure:
+    if player in quitters:
+        return Departure.FORFEITED
+    return Departure.EXCUSED if player in excused else Departure.NONE
 
 
 def a_forfeit(

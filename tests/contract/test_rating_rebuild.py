@@ -38,6 +38,12 @@ async def played(store: RatingStore) -> RatingStore:
     await store.start_season(second)
     await store.record_match(a_match(3, "ada", "bo", quitters=("bo",)))
     await store.record_match(a_match(5, "bo", "dua", "ada", "cem", mode=Mode.ESLI))
+    await store.record_match(
+        a_match(8, "bo", "dua", "ada", "cem", mode=Mode.ESLI, quitters=("dua",))
+    )
+    await store.record_match(
+        a_match(9, "bo", "dua", "ada", "cem", mode=Mode.ESLI, excused=("ada",))
+    )
     await store.record_match(a_match(6, "ada", "bo", outcome=Drawn()))
     await store.record_match(a_match(7, "eda", None, mode=Mode.SOLO))
     return store
@@ -56,8 +62,8 @@ async def test_what_is_stored_is_what_the_events_give(played: RatingStore) -> No
     result = steps[-1]
     assert isinstance(result, Rebuilt)
     assert (result.differences, result.found, result.mended) == ([], 0, 0)
-    # Seven matches and one forfeit; 28 changes by matches and the forfeit, 8 soft resets.
-    assert (result.records, result.changes) == (8, 36)
+    # Nine matches and two forfeits; 44 changes by matches and forfeits, 8 soft resets.
+    assert (result.records, result.changes) == (11, 52)
     assert {each.step for each in steps if isinstance(each, Progress)} == {
         "records",
         "ratings",
@@ -115,7 +121,7 @@ TAMPERED = {
     ),
     "a sink": (
         delete(sink_postings).where(
-            sink_postings.c.sink == "forfeits", sink_postings.c.amount_milli > 0
+            sink_postings.c.sink == "forfeits", sink_postings.c.record_id == 3
         ),
         {(Kind.SINK, "event 3: forfeits")},
     ),

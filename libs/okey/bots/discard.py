@@ -95,11 +95,13 @@ def _help(face: Tile, other: Tile) -> int:
         return _SAME_NUMBER
     if face.colour is not other.colour:
         return 0
-    apart = abs(face.number - other.number)
-    if 1 in (face.number, other.number):
-        # The 1 also stands after the 13 (H3).
-        apart = min(apart, HIGHEST_NUMBER - apart)
-    return {1: _NEXT_IN_COLOUR, 2: _ONE_GAP_AWAY}.get(apart, 0)
+    return {1: _NEXT_IN_COLOUR, 2: _ONE_GAP_AWAY}.get(apart(face.number, other.number), 0)
+
+
+def apart(number: int, other: int) -> int:
+    """How far two numbers of a colour are from each other; the 1 also stands after the 13 (H3)."""
+    between = abs(number - other)
+    return min(between, HIGHEST_NUMBER - between) if 1 in (number, other) else between
 
 
 def lot(seed: int, tile: Tile) -> int:

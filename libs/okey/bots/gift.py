@@ -1,41 +1,58 @@
-"""What a discard may be to the next player, who alone can pick it up (U1)."""
-
-from collections.abc import Sequence
-from typing import Final
-
-from okey.bots.outlook import Outlook
-from okey.rules.tile import HIGHEST_NUMBER, Colour, Tile, face_of, tile_of
-
-_ONE_AWAY: Final = 0.013
-_TWO_AWAY: Final = 0.007
-_OTHER_COLOUR: Final = 0.009
-_DISCARDED_ITSELF: Final = -0.035
-_ONE: Final = -0.055
-"""In log-odds of finishing first: for each unseen tile that could lie beside the discard in another
-hand, for a next player who gave the same tile away, and for a 1, which fits fewer runs.
+"""What a discard may be to the next player, who alone can pick it up (U1); a partner sits
+opposite.
 """
 
+from collections import Counter
+from functools import cache
+from typing import Final, NamedTuple
 
-def gift(tile: Tile, outlook: Outlook, pile_of_next: Sequence[Tile]) -> float:
-    """How much it may cost to give ``tile`` away, in log-odds of finishing first."""
+from okey.bots.discard import apart
+from okey.bots.outlook import Outlook
+from okey.rules.tile import NUMBER_TILES, Tile, face_of
+from okey.table.view import SeatView
+
+
+class _Weight(NamedTuple):
+    """In log-odds of finishing first, for each tile that makes part of a meld with the discard."""
+
+    unseen: float
+    taken: float
+
+
+_ONE_AWAY: Final = _Weight(0.027, 0.07)
+_TWO_AWAY: Final = _Weight(0.014, 0.07)
+_OTHER_COLOUR: Final = _Weight(0.018, 0.047)
+_DISCARDED_ITSELF: Final = -0.07
+_ONE: Final = -0.11
+"""Likewise, for a next player who gave the same tile away, and for a 1, which fits fewer runs."""
+
+
+def gift(tile: Tile, outlook: Outlook, receiver: SeatView) -> float:
+    """What it may cost to give ``tile`` to the next player, in log-odds of finishing before a sole
+    opponent; of several the receiver is only one.
+
+    He may want it if tiles beside it are unseen, and more so if he took some from a pile; what he
+    has thrown away himself he does not want.
+    """
     face = face_of(tile, outlook.okey)
     if face is None:
         return 0.0  # given away only where nothing else is left
-    cost = _ONE if face.number == 1 else 0.0
-    for apart, weight in ((1, _ONE_AWAY), (2, _TWO_AWAY)):
-        for number in (face.number - apart, face.number + apart):
-            cost += weight * _unseen(outlook, face.colour, number)
-    for colour in Colour:
-        if colour is not face.colour:
-            cost += _OTHER_COLOUR * _unseen(outlook, colour, face.number)
-    return cost + _DISCARDED_ITSELF * pile_of_next.count(tile)
+    taken = Counter(face_of(each, outlook.okey) for each in receiver.taken)
+    cost = _DISCARDED_ITSELF * receiver.pile.count(tile) + (_ONE if face.number == 1 else 0.0)
+    for other, weight in _beside(face):
+        unseen = outlook.unseen[Tile.S if other is outlook.okey else other]
+        cost += weight.unseen * unseen + weight.taken * taken[other]
+    return cost
 
 
-def _unseen(outlook: Outlook, colour: Colour, number: int) -> int:
-    """The unseen tiles of this face; 14 is the 1 after the 13 (H3)."""
-    if number == HIGHEST_NUMBER + 1:
-        number = 1
-    if not 1 <= number <= HIGHEST_NUMBER:
-        return 0
-    face = tile_of(colour, number)
-    return outlook.unseen[Tile.S if face is outlook.okey else face]
+@cache
+def _beside(face: Tile) -> tuple[tuple[Tile, _Weight], ...]:
+    """The faces that can stand in a meld with this one and at most one gap."""
+    weights = ((other, _weight(face, other)) for other in NUMBER_TILES)
+    return tuple((other, weight) for other, weight in weights if weight is not None)
+
+
+def _weight(face: Tile, other: Tile) -> _Weight | None:
+    if face.colour is other.colour:
+        return {1: _ONE_AWAY, 2: _TWO_AWAY}.get(apart(face.number, other.number))
+    return _OTHER_COLOUR if face.number == other.number else None

@@ -22,7 +22,8 @@ class Outlook:
     """One seat's knowledge in its own turn.
 
     ``rack`` has 14 tiles before the draw and 15 after it; ``unseen`` counts by tile value the
-    copies that lie neither in the rack nor on a pile nor are the gösterge.
+    copies that lie neither in the rack nor on a pile, were not taken from one by another seat, and
+    are not the gösterge.
     """
 
     rack: tuple[Tile, ...]
@@ -51,6 +52,8 @@ class Outlook:
         unseen.subtract((*played.rack, played.gosterge))
         for seat in view.seats:
             unseen.subtract(seat.pile)
+            if seat.seat != view.viewer:
+                unseen.subtract(seat.taken)
         return cls(
             rack=played.rack,
             okey=played.okey,

@@ -31,13 +31,16 @@ from okey.table.commands import (
     WithdrawCift,
 )
 from okey.table.legal import LegalAction
-from okey.table.view import RoundView, TableView
+from okey.table.view import RoundView, SeatView, TableView
 
 _SHAPE: Final = (0.0, 0.0, 0.02, 0.12)
 """By distance, later as the last: how much more a neighbour of the tiles kept makes of a share."""
 
 _WORST_HOPE: Final = 3
 """Further from seven pairs than this nobody considers announcing them."""
+
+_CLEARLY_MORE: Final = 1.05
+"""How much more a tile of the pile must bring than one of the stock: who takes one tells others."""
 
 _STOCK: Final = Draw(DrawSource.STOCK)
 _PILE: Final = Draw(DrawSource.DISCARD)
@@ -93,11 +96,11 @@ class _Mind:
         return self.played.own_turns
 
     @property
-    def pile(self) -> Sequence[Tile]:
-        """What the next player has discarded."""
+    def next_player(self) -> SeatView:
+        """Who alone can pick a discard up."""
         playing = self.played.playing
         following = playing[(playing.index(self.view.viewer) + 1) % len(playing)]
-        return self.view.seats[following].pile
+        return self.view.seats[following]
 
     def before_the_draw(self) -> Iterator[Action]:
         """Where to draw from: first by distance, then by what the hands after it would bring."""
@@ -235,7 +238,7 @@ class _Mind:
         best = max(
             self._prospects((*self.outlook.rack, tile), goal), key=lambda option: option.worth
         )
-        return best.tile is not tile and best.worth > by_stock
+        return best.tile is not tile and best.worth > by_stock * _CLEARLY_MORE
 
     def _prospects(
         self, rack: Sequence[Tile], goal: Goal, *, minds_gifts: bool = False
@@ -260,7 +263,8 @@ class _Mind:
             share = copies / self.unseen * math.exp(shape * (least - use[tile]))
             chance = self._chances(goal).waiting(near, share, self.turn)
             if minds_gifts:
-                chance -= chance * (1 - chance) * gift(tile, self.outlook, self.pile)
+                cost = gift(tile, self.outlook, self.next_player) / self.company.opponents
+                chance -= chance * (1 - chance) * cost
             yield _Prospect(tile, chance * self._prize(goal))
 
     def _use(self, tile: Tile, rest: Sequence[Tile], goal: Goal) -> float:

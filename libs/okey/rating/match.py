@@ -18,7 +18,8 @@ class Departure(IntEnum):
     """Whether a player left its seat before the match's end.
 
     EXCUSED is a seat that became the house's without a price, where a house's rule set says so
-    (``abandonment_is_forfeit``, U9): out of the pairings, but no forfeit. The numbers are those of
+    (``abandonment_is_forfeit``, U9): no forfeit, but out of the pairings; in Eşli rated with its
+    partner all the same, whom its leaving would spare a loss otherwise. The numbers are those of
     ``okey.api.rating.v1.Departure``.
     """
 
@@ -32,7 +33,7 @@ class Participant:
     """A person who sat at the start of a match.
 
     ``standing`` is the one at the rating of the match; of who gave up it is the one just before the
-    forfeit, because its opponent gets what a win over *that* player would have brought (R5).
+    forfeit, because its opponents get what a win over *that* player brings (R5).
     """
 
     standing: Standing

@@ -61,12 +61,12 @@ def rate_match(match: RatedMatch, outcome: Outcome, rules: RuleSet) -> MatchRati
         return UNRATED
     if len(match.seats) == 2 and len(people) == 1:
         return _compensate(match, rules)
-    if not isinstance(outcome, CanakWon | KlasikWon) or outcome.winner_seat not in people:
-        return UNRATED
-    if len(people) < 2:
+    if not isinstance(outcome, CanakWon | KlasikWon) or len(people) < 2:
         return UNRATED
     if match.mode is Mode.ESLI:
-        return _rate_teams(people, outcome.winner_seat, rules)
+        return _rate_teams(match, outcome.winner_seat, rules)
+    if outcome.winner_seat not in people:
+        return UNRATED
     opponents = len(match.seats) - 1
     deltas = Counter(dict.fromkeys(people, 0))
     for seat, other, half_points in _pairings(people, outcome):
@@ -99,17 +99,29 @@ def _duel(
     return _gain(k_sum, 2 * opponents, half_points, expected_score(lead))
 
 
-def _rate_teams(people: dict[int, Standing], winner: int, rules: RuleSet) -> MatchRating:
-    """R3: team mean against team mean at the mean K of all; unrated once anyone gave up (R5)."""
-    if len(people) < 4:
-        return UNRATED
+def _rate_teams(match: RatedMatch, winner: int, rules: RuleSet) -> MatchRating:
+    """R3: team mean against team mean at the mean K of all four, whoever of them left (R5).
+
+    A finish wins for both partners, a house seat's too (M6), but a side that nobody is left of wins
+    for the house (R4). Who gave up has paid already, and its share goes to the sink.
+    """
     winners = {winner, partner_of(winner)}
+    if winners.isdisjoint(match.people_left()):
+        return UNRATED
+    players = {seat: player for seat, player in enumerate(match.seats) if player is not None}
     lead = sum(
-        standing.rating_milli * (1 if seat in winners else -1) for seat, standing in people.items()
+        player.standing.rating_milli * (1 if seat in winners else -1)
+        for seat, player in players.items()
     )
-    k_sum = sum(standing.k(rules) for standing in people.values())
-    delta = _gain(k_sum, len(people), 2, expected_score(lead, shared_by=len(winners)))
-    return _rated({seat: delta if seat in winners else -delta for seat in people})
+    k_sum = sum(player.standing.k(rules) for player in players.values())
+    delta = _gain(k_sum, len(players), 2, expected_score(lead, shared_by=len(winners)))
+    return _rated(
+        {
+            seat: delta if seat in winners else -delta
+            for seat, player in players.items()
+            if player.departure is not Departure.FORFEITED
+        }
+    )
 
 
 def _compensate(match: RatedMatch, rules: RuleSet) -> MatchRating:
@@ -137,6 +149,5 @@ def _gain(k_sum: int, k_divisor: int, half_points: int, expected: int) -> int:
 
 
 def _rated(deltas: dict[int, int]) -> MatchRating:
-    return MatchRating(
-        tuple(RatingChange(seat, ChangeKind.MATCH, delta) for seat, delta in deltas.items())
-    )
+    changes = tuple(RatingChange(seat, ChangeKind.MATCH, delta) for seat, delta in deltas.items())
+    return MatchRating(changes, -sum(deltas.values()))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from okey.money.match import MatchMoney
-from okey.rules.tile import okey_of
+from okey.rules.tile import okey_of, without
 from okey.table import events as e
 from okey.table.commands import DrawSource, Timer, TimerKind
 from okey.table.evolve_seats import evolve_seats, with_seat
@@ -278,10 +278,15 @@ def _draw(state: TableState, event: e.TileDrawn) -> TableState:
         taken_from = hands[source]
         hands = _with(hands, source, replace(taken_from, pile=taken_from.pile[:-1]))
     hand = hands[event.seat]
+    hand = replace(
+        hand,
+        rack=(*hand.rack, event.tile),
+        taken=hand.taken if is_stock else (*hand.taken, event.tile),
+    )
     drawn = replace(
         running,
         stock=stock,
-        hands=_with(hands, event.seat, replace(hand, rack=(*hand.rack, event.tile))),
+        hands=_with(hands, event.seat, hand),
         turn=replace(turn_of(state), drawn=event.tile, drew_from_stock=is_stock),
     )
     return replace(state, round=drawn)
@@ -292,7 +297,12 @@ def _discard(state: TableState, event: e.TileDiscarded) -> TableState:
     hand = running.hands[event.seat]
     rack = list(hand.rack)
     rack.remove(event.tile)
-    laid = replace(hand, rack=tuple(rack), pile=(*hand.pile, event.tile))
+    laid = replace(
+        hand,
+        rack=tuple(rack),
+        pile=(*hand.pile, event.tile),
+        taken=without(hand.taken, (event.tile,)),
+    )
     discarded = replace(
         running,
         hands=_with(running.hands, event.seat, laid),

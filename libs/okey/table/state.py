@@ -88,11 +88,12 @@ class Match:
 @dataclass(frozen=True, slots=True)
 class Hand:
     """What one seat did in this round: ``announced_at`` is the own turn of a standing announcement,
-    else 0.
+    else 0; ``taken`` are the tiles that it drew from its neighbour's pile and has not discarded.
     """
 
     rack: tuple[Tile, ...] = ()
     pile: tuple[Tile, ...] = ()
+    taken: tuple[Tile, ...] = ()
     own_turns: int = 0
     timeouts: int = 0
     announced_at: int = 0

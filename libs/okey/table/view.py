@@ -38,8 +38,9 @@ class Control(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SeatView:
-    """A seat as everybody sees it; ``rack_count`` and ``pile`` are of the running round.
+    """A seat as everybody sees it; ``rack_count``, ``pile`` and ``taken`` are of the running round.
 
+    ``taken`` are the tiles that everybody knows it holds: it drew them from its neighbour's pile.
     ``is_fill`` marks a bot that filled a free seat: the match is unrated (W5).
     """
 
@@ -54,6 +55,7 @@ class SeatView:
     points: int
     rack_count: int
     pile: tuple[Tile, ...]
+    taken: tuple[Tile, ...]
     has_announced_cift: bool
     has_shown_gosterge: bool
     has_nonce: bool
@@ -170,6 +172,7 @@ def _seat_view(state: TableState, seat: int) -> SeatView:
         points=points[seat] if points else 0,
         rack_count=len(hand.rack) if hand else 0,
         pile=hand.pile if hand else (),
+        taken=hand.taken if hand else (),
         has_announced_cift=hand is not None and hand.announced_at > 0,
         has_shown_gosterge=hand is not None and hand.has_shown_gosterge,
         has_nonce=own.nonce != b"",

@@ -61,7 +61,7 @@ class Platform:
             rating_address=self._addresses["rating"],
             bots_address=self._addresses["bots"],
             bot_pace_ms=0,
-            # All services and the tests share one loop here: it is late without being overloaded.
+            # All services and the tests share one loop, which is late without being overloaded.
             shed_lag_ms=60_000,
             clock_factor=self._clock_factor,
             service_token_file=self.issuer.service_token_file(self._folder, Role.ENGINE),

@@ -12,7 +12,9 @@ from google.rpc import error_details_pb2
 
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey_runtime.config import ServiceSettings
+from okey_runtime.errors import from_rpc_error
 from okey_runtime.service_token import fixed_token
+from services.engine import play
 from services.engine.play import MOST_IN_FLIGHT
 from tests.fixtures.issuer import TEN_MINUTES_MS
 from tests.integration.engine.platform import (
@@ -243,6 +245,23 @@ async def test_a_stream_ends_with_its_token_and_goes_on_with_another(world: Plat
         await stream.say(engine_pb2.PlayRequest(act=act(world, view)))
         (result,) = await stream.until_answered(1)
         assert result.seq > cursor
+
+
+@pytest.mark.parametrize(
+    ("ttl_ms", "within_s", "reason"),
+    [(1_000 - SKEW_MS, 60.0, "TOKEN_EXPIRED"), (TEN_MINUTES_MS, 0.5, "ATTACH_FIRST")],
+)
+async def test_a_stream_that_never_attaches_outlives_neither_its_token_nor_its_time(
+    world: Platform, monkeypatch: pytest.MonkeyPatch, ttl_ms: int, within_s: float, reason: str
+) -> None:
+    """Else an ended token would still show its player's tiles."""
+    monkeypatch.setattr(play, "ATTACH_WITHIN_S", within_s)
+    table_id, mover, _ = await playing(world)
+    async with stream_of(world, mover, table_id, ttl_ms=ttl_ms) as stream:
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            async with asyncio.timeout(10):
+                await stream.read()
+    assert from_rpc_error(refused.value).reason == reason
 
 
 async def test_maintenance_is_for_commands_of_a_stream_too(world: Platform) -> None:

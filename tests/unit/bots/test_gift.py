@@ -4,15 +4,18 @@ import pytest
 
 from okey.bots.gift import gift
 from okey.bots.outlook import Outlook
-from okey.rules.tile import Tile, parse_rack
+from okey.rules.tile import Tile
 from tests.unit.bots.views import view
 
 RACK = "Y1 Y2 Y3 B5 B6 B7 B8 Y4 K11 K12 K13 K1 Y11 B10 K6"
 
 
-def cost(tile: str, piles: tuple[str, str] = ("", ""), of_next: str = "") -> float:
-    outlook = Outlook.of(view(RACK, piles=piles))
-    return gift(Tile.parse(tile), outlook, parse_rack(of_next))
+def cost(
+    tile: str, piles: tuple[str, str] = ("", ""), taken: str = "", gosterge: str = "R7"
+) -> float:
+    """Of giving the tile to seat 1."""
+    seen = view(RACK, piles=piles, taken=("", taken), gosterge=gosterge)
+    return gift(Tile.parse(tile), Outlook.of(seen), seen.seats[1])
 
 
 def test_a_tile_whose_neighbours_are_gone_is_no_gift() -> None:
@@ -33,7 +36,20 @@ def test_a_1_stands_after_the_13() -> None:
 
 
 def test_who_gave_the_same_tile_away_does_not_want_it() -> None:
-    assert cost("R10", of_next="R10") < cost("R10", of_next="R3")
+    assert cost("R10", ("", "R10")) < cost("R10", ("", "R3"))
+
+
+@pytest.mark.parametrize("taken", ["R8", "R9", "R11", "R12", "Y10"])
+def test_who_took_a_tile_beside_it_wants_it(taken: str) -> None:
+    """U1: what others took is the best sign of what they collect."""
+    assert cost("R10", taken=taken, gosterge="K9") > cost("R10", taken="B3", gosterge="K9")
+
+
+def test_who_took_a_13_wants_a_1_and_who_took_an_okey_nothing_in_particular() -> None:
+    """H3; T5: R8 is the okey."""
+    assert cost("R1", taken="R13") > cost("R1", taken="B3")
+    assert cost("R9", taken="R8") == pytest.approx(cost("R9", taken="B3"))
+    assert cost("R9", taken="S") > cost("R9", taken="B3")
 
 
 def test_a_sahte_okey_is_the_okeys_face_and_an_okey_has_none() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from okey.bots.choose import choose
+from okey.rules.tile import without
 from okey.rules.variant import BotLevel
 from okey.table import commands as c
 from okey.table.config import TableConfig
@@ -59,10 +60,11 @@ def test_hidden_tiles_never_change_a_choice(seed: int, moves: int, shuffler: Ran
     mover = table.round.turn.seat
     other = 1 - mover
     hands = list(table.round.hands)
-    unknown = [*table.round.stock, *hands[other].rack]
+    taken = hands[other].taken
+    unknown = [*table.round.stock, *without(hands[other].rack, taken)]
     shuffler.shuffle(unknown)
-    held = len(hands[other].rack)
-    hands[other] = replace(hands[other], rack=tuple(unknown[:held]))
+    held = len(hands[other].rack) - len(taken)
+    hands[other] = replace(hands[other], rack=(*taken, *unknown[:held]))
     twin_round = replace(table.round, hands=tuple(hands), stock=tuple(unknown[held:]), seed=b"")
     twin = replace(table, round=twin_round)
     for level in BotLevel:

@@ -23,6 +23,7 @@ def view(
     takeable: str | None = None,
     announced: bool = False,
     piles: Sequence[str] = ("", ""),
+    taken: Sequence[str] = (),
     viewer: int = 0,
     to_move: int | None = 0,
     variant: Variant = Variant.CANAK,
@@ -62,6 +63,7 @@ def view(
             seat(number, parse_rack(pile), announced and number == viewer),
             player=f"player-{number}" if number in people else "",
             points=points[number] if points else 0,
+            taken=parse_rack(taken[number]) if taken else (),
         )
         for number, pile in enumerate(piles)
     )
@@ -96,6 +98,7 @@ def seat(number: int, pile: tuple[Tile, ...], has_announced: bool) -> SeatView:
         points=0,
         rack_count=14,
         pile=pile,
+        taken=(),
         has_announced_cift=has_announced,
         has_shown_gosterge=False,
         has_nonce=False,

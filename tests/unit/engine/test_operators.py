@@ -1,5 +1,6 @@
 """What operators and audits decide: it outlives the engine, and ends tables whatever they do."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -177,6 +178,46 @@ async def broken(world: World) -> Request:
     await world.boot()
     assert world.tables.quarantined[TABLE_ID].reason == "its rows do not replay (DecodeError)"
     return world.request("olga")
+
+
+async def test_who_asks_and_goes_away_leaves_a_table_that_stands_still_as_it_is(
+    tmp_path: Path,
+) -> None:
+    """Its caller's deadline may end while it is being loaded: nothing else happens there then."""
+    async with world_in(tmp_path) as world:
+        await world.dealt()
+        await world.tables.quarantine(TABLE_ID, "audit")
+        asking = asyncio.create_task(world.tables.void(TABLE_ID, END, world.request("olga")))
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking])
+        await asyncio.sleep(0.3)
+        assert world.tables.quarantined[TABLE_ID].reason == "audit"
+        assert world.tables.live() == []
+        with pytest.raises(TableQuarantined):
+            await world.tables.get(TABLE_ID)
+        await world.tables.void(TABLE_ID, END, world.request("olga"))
+        assert world.tables.quarantined == {}
+
+
+async def test_a_table_that_does_not_replay_can_be_stopped_for_good(tmp_path: Path) -> None:
+    """A version that can read it again does not let it go on before it is released."""
+    async with world_in(tmp_path) as world:
+        await broken(world)
+        assert not await world.tables.quarantine(TABLE_ID, "wallet: ESCROW_DIFFERS")
+        database = Database(world.url)
+        mended = delete(schema.journal).where(schema.journal.c.payload == UNREADABLE)
+
+        def mend(connection: Connection) -> None:
+            connection.execute(mended)
+
+        await database.transact(mend)
+        await database.close()
+        await reboot(world)
+        assert world.tables.quarantined[TABLE_ID].reason == "wallet: ESCROW_DIFFERS"
+        released = await world.tables.release(TABLE_ID)
+        assert turn_of(released).deadline_ms > world.steady.now_ms()
+        assert world.tables.quarantined == {}
 
 
 async def test_a_table_that_does_not_replay_is_voided_with_the_wallet_alone(

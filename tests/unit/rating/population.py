@@ -13,7 +13,6 @@ from typing import Final
 from okey.rating import (
     CanakWon,
     Departure,
-    HouseWon,
     KlasikWon,
     Outcome,
     Participant,
@@ -89,7 +88,7 @@ class Population:
         mode = Mode.ESLI if kind == "eşli" else Mode.NORMAL
         variant = Variant.KLASIK if kind.startswith("klasik") else Variant.CANAK
         rating = rate_match(
-            RatedMatch(variant, mode, participants), self._outcome(kind, seats, winner, gone), RULES
+            RatedMatch(variant, mode, participants), self._outcome(kind, seats, winner), RULES
         )
         self._book(seats, rating.changes, rating.sink_milli)
 
@@ -112,11 +111,7 @@ class Population:
             person.standing = person.standing.after(change.delta_milli)
         self.sink_milli += sink_milli
 
-    def _outcome(
-        self, kind: str, seats: Sequence[Person], winner: int, gone: Sequence[int]
-    ) -> Outcome:
-        if winner in gone:
-            return HouseWon()
+    def _outcome(self, kind: str, seats: Sequence[Person], winner: int) -> Outcome:
         if not kind.startswith("klasik"):
             return CanakWon(winner)
         order = self._order([person.strength for person in seats], winner)

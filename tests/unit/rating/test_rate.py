@@ -129,10 +129,49 @@ class TestEsli:
             3: 8_500,
         }
 
-    def test_the_others_are_unrated_once_anyone_gave_up(self) -> None:
-        """R5: in Eşli a forfeit unrates the match for the three others."""
-        match = esli(player(), player(gave_up=True), player(), player())
-        assert rated(match, CanakWon(0)) == MatchRating()
+    @pytest.mark.parametrize("leavers", [{1}, {2}, {1, 3}, {1, 2}], ids=str)
+    def test_who_stays_is_rated_as_if_nobody_had_left(self, leavers: set[int]) -> None:
+        """R5: by the means and the K of all four; the sink takes or gives the quitters' shares."""
+        points = (1400, 1300, 1200, 1100)
+        everybody = deltas(esli(*(player(each, matches=20) for each in points)), CanakWon(0))
+        seats = (
+            player(each, matches=20, gave_up=seat in leavers) for seat, each in enumerate(points)
+        )
+        rating = rated(esli(*seats), CanakWon(0))
+        changes = {change.seat: change.delta_milli for change in rating.changes}
+        assert changes == {seat: each for seat, each in everybody.items() if seat not in leavers}
+        assert {change.kind for change in rating.changes} == {ChangeKind.MATCH}
+        assert (rating.sink, rating.sink_milli) == (Sink.FORFEITS, -sum(changes.values()))
+
+    def test_the_k_of_who_left_counts_too(self) -> None:
+        """R5, R1: one new player among settled ones is K 17, also if it has given up."""
+        settled = [player(matches=20)] * 3
+        match = esli(player(gave_up=True), *settled)
+        assert deltas(match, CanakWon(1)) == {1: 8_500, 2: -8_500, 3: 8_500}
+
+    def test_a_finish_of_a_seat_given_up_wins_for_the_partner_who_stayed(self) -> None:
+        """M6, R5: as it does for chips."""
+        match = esli(player(gave_up=True), player(), player(), player())
+        assert deltas(match, CanakWon(0)) == {1: -10_000, 2: 10_000, 3: -10_000}
+
+    def test_a_side_that_nobody_is_left_of_wins_for_the_house(self) -> None:
+        """R4: a house seat's win changes nobody; its loss is the others' win."""
+        gone = player(gave_up=True)
+        match = esli(gone, player(), gone, player())
+        assert rated(match, CanakWon(2)) == MatchRating()
+        assert deltas(match, CanakWon(1)) == {1: 10_000, 3: 10_000}
+
+    def test_one_person_left_is_unrated(self) -> None:
+        """R4: fewer than two people left; a draw is unrated too."""
+        gone = player(gave_up=True)
+        assert rated(esli(gone, gone, player(), gone), CanakWon(2)) == MatchRating()
+        assert rated(esli(gone, player(), player(), player()), Drawn()) == MatchRating()
+
+    def test_who_left_without_a_price_is_rated_with_its_partner(self) -> None:
+        """R3, U9: or staying away would spare the loss."""
+        match = esli(excused(), player(), player(), player())
+        assert deltas(match, CanakWon(1)) == {0: -10_000, 1: 10_000, 2: -10_000, 3: 10_000}
+        assert rated(match, CanakWon(1)).sink_milli == 0
 
 
 class TestUnrated:
@@ -247,18 +286,26 @@ class TestSums:
         match = klasik(player(4000), player(), player(), player())
         assert deltas(match, KlasikWon(1, (0, 9, 8, 7)))[0] == -19_998
 
-    @given(ended_matches())
-    def test_quitters_are_in_no_pairing(self, ended: tuple[RatedMatch, Outcome]) -> None:
-        """R5: only people who are left have changes, once each."""
+    @given(ended_matches(st.sampled_from([Departure.NONE, Departure.FORFEITED])))
+    def test_quitters_have_no_second_change(self, ended: tuple[RatedMatch, Outcome]) -> None:
+        """R5: only people who are left have changes at the end, once each."""
         match, _ = ended
         seats = [change.seat for change in rated(*ended).changes]
         assert len(seats) == len(set(seats))
         assert set(seats) <= set(match.people_left())
 
     @given(ended_matches())
-    def test_team_mates_get_the_same(self, ended: tuple[RatedMatch, Outcome]) -> None:
-        """R3: always, and only with all four left."""
+    def test_no_match_makes_points(self, ended: tuple[RatedMatch, Outcome]) -> None:
+        """R5: with the price of its forfeits every match takes points or leaves them alone."""
         match, _ = ended
-        changes = deltas(*ended)
-        if match.mode is Mode.ESLI and changes:
-            assert changes[0] == changes[2] == -changes[1] == -changes[3]
+        departures = [owner.departure for owner in match.seats if owner]
+        price = departures.count(Departure.FORFEITED) * DEFAULT_RULE_SET.forfeit_milli_points
+        assert sum(deltas(*ended).values()) <= price
+
+    @given(ended_matches())
+    def test_team_mates_get_the_same(self, ended: tuple[RatedMatch, Outcome]) -> None:
+        """R3: always, and the other team the opposite."""
+        match, _ = ended
+        if match.mode is Mode.ESLI:
+            changes = deltas(*ended)
+            assert len({each if seat in (0, 2) else -each for seat, each in changes.items()}) <= 1

@@ -1,8 +1,5 @@
 """The worked numbers of docs/rating.md, read from the page and computed."""
 
-import re
-from pathlib import Path
-
 import pytest
 
 from okey.rating import (
@@ -19,22 +16,7 @@ from okey.rating import (
 )
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from tests.unit.rating.matches import canak, esli, klasik, player
-
-PAGE = (Path(__file__).parents[3] / "docs" / "rating.md").read_text("utf-8")
-
-Table = list[list[str]]
-
-
-def tables() -> dict[str, Table]:
-    """Every table of the page by the first cell of its head; the head is its first row."""
-    found = {}
-    for block in re.findall(r"(?:^\|.*\|$\n?)+", PAGE, re.MULTILINE):
-        rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in block.splitlines()]
-        found[rows[0][0]] = [rows[0], *rows[2:]]
-    return found
-
-
-TABLES = tables()
+from tests.unit.rating.page import TABLES
 
 
 def milli(text: str) -> int:
@@ -148,13 +130,25 @@ def test_soft_resets() -> None:
         assert reset == Standing(milli(after), 7)
 
 
-def test_what_giving_up_in_esli_saves() -> None:
-    """R5: the others are unrated, so a favoured pair loses less by it; named as it is."""
-    _, wins, loses, gives_up = TABLES["Eşli, all settled, means 1400 and 1200"]
-    pair, others = player(1400, matches=20), player(1200, matches=20)
-    match = esli(pair, others, pair, others)
-    assert 2 * deltas(match, CanakWon(0))[0] == milli(wins[1])
-    assert 2 * deltas(match, CanakWon(1))[0] == milli(loses[1])
-    left = esli(pair, others, player(1400, matches=20, gave_up=True), others)
-    assert deltas(left, CanakWon(1)) == {}
-    assert rate_forfeit(2, DEFAULT_RULE_SET).changes[0].delta_milli == milli(gives_up[1])
+@pytest.mark.parametrize("row", TABLES["Eşli, all settled, all 1200"][1:], ids=lambda row: row[0])
+def test_giving_up_in_esli(row: list[str]) -> None:
+    """R5: who stays is rated as if nobody had left; a losing pair pays more with each forfeit."""
+    who, *cells = row
+    leavers = ESLI_LEAVERS[who]
+    seats = [player(matches=20, gave_up=seat in leavers) for seat in range(4)]
+    end = rate_match(esli(*seats), CanakWon(0), DEFAULT_RULE_SET)
+    changes = dict.fromkeys(leavers, -DEFAULT_RULE_SET.forfeit_milli_points)
+    changes |= {change.seat: change.delta_milli for change in end.changes}
+    winners, losers = changes[0] + changes[2], changes[1] + changes[3]
+    sink = len(leavers) * DEFAULT_RULE_SET.forfeit_milli_points + end.sink_milli
+    assert [milli(cell) for cell in cells] == [winners, losers, sink]
+    assert winners + losers + sink == 0
+
+
+ESLI_LEAVERS: dict[str, set[int]] = {
+    "nobody": set(),
+    "one of the losers": {1},
+    "both losers": {1, 3},
+    "one of the winners": {2},
+    "one of each": {1, 2},
+}

@@ -243,6 +243,7 @@ class TableMachine(RuleBasedStateMachine):
             held = Counter((running.gosterge, *running.stock))
             for hand in running.hands:
                 held.update(hand.rack + hand.pile)
+                assert Counter(hand.taken) <= Counter(hand.rack)
             assert held == Counter(FULL_SET)
 
     @invariant()

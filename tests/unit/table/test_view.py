@@ -172,6 +172,28 @@ def test_the_round_as_everybody_sees_it() -> None:
     assert taken.seats[0].pile == ()
 
 
+def test_what_a_seat_took_from_a_pile_is_public_until_it_is_discarded() -> None:
+    """U1: everybody saw it lie there and be taken; a draw from the stock tells nobody anything."""
+    table = colours()
+    table.discard(Tile.R13)
+    table.draw(PILE)
+    assert [seat.taken for seat in view(table.state, SPECTATOR).seats] == [(), (Tile.R13,), (), ()]
+    table.discard(table.hand(1).rack[0])
+    table.draw()
+    taken = [seat.taken for seat in view(table.state, 0).seats]
+    assert taken == [(), (Tile.R13,), (), ()]
+
+
+def test_a_taken_tile_that_is_discarded_again_is_on_the_pile_only() -> None:
+    """U1: of two equal tiles nobody can tell which one was discarded."""
+    table = colours()
+    table.discard(Tile.R13)
+    table.draw(PILE)
+    table.discard(Tile.R13)
+    seat = view(table.state, 0).seats[1]
+    assert (seat.taken, seat.pile) == ((), (Tile.R13,))
+
+
 def test_nothing_is_takeable_in_the_first_turn() -> None:
     """U2: the starter does not draw; nor before a turn has begun."""
     table = dealt()

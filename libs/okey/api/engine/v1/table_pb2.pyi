@@ -229,6 +229,7 @@ class SeatView(_message.Message):
     HAS_NONCE_FIELD_NUMBER: _builtins.int
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     IS_FILL_FIELD_NUMBER: _builtins.int
+    TAKEN_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """The seat's number, 0..n-1 in playing order."""
     status: Global___SeatStatus.ValueType
@@ -261,6 +262,10 @@ class SeatView(_message.Message):
     def pile(self) -> _containers.RepeatedScalarFieldContainer[_common_pb2.Tile.ValueType]:
         """Its discards of this round, oldest first."""
 
+    @_builtins.property
+    def taken(self) -> _containers.RepeatedScalarFieldContainer[_common_pb2.Tile.ValueType]:
+        """The tiles it drew from its neighbour's pile in this round and has not discarded, oldest first."""
+
     def __init__(
         self,
         *,
@@ -279,10 +284,11 @@ class SeatView(_message.Message):
         has_nonce: _builtins.bool = ...,
         display_name: _builtins.str = ...,
         is_fill: _builtins.bool = ...,
+        taken: _abc.Iterable[_common_pb2.Tile.ValueType] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["away_deadline_ms", b"away_deadline_ms", "bot_level", b"bot_level", "control", b"control", "display_name", b"display_name", "gave_up", b"gave_up", "has_announced_cift", b"has_announced_cift", "has_nonce", b"has_nonce", "has_shown_gosterge", b"has_shown_gosterge", "is_fill", b"is_fill", "pile", b"pile", "player", b"player", "points", b"points", "rack_count", b"rack_count", "seat", b"seat", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["away_deadline_ms", b"away_deadline_ms", "bot_level", b"bot_level", "control", b"control", "display_name", b"display_name", "gave_up", b"gave_up", "has_announced_cift", b"has_announced_cift", "has_nonce", b"has_nonce", "has_shown_gosterge", b"has_shown_gosterge", "is_fill", b"is_fill", "pile", b"pile", "player", b"player", "points", b"points", "rack_count", b"rack_count", "seat", b"seat", "status", b"status", "taken", b"taken"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

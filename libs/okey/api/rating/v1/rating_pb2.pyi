@@ -110,7 +110,7 @@ class _SinkEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Sink.ValueType],
     SINK_UNSPECIFIED: _Sink.ValueType  # 0
     """Never sent."""
     SINK_FORFEITS: _Sink.ValueType  # 1
-    """Takes the price of forfeits and pays their compensations (R5)."""
+    """Takes the price of forfeits; pays compensations, and in Eşli what a quitter's share leaves over (R5)."""
     SINK_SEASONS: _Sink.ValueType  # 2
     """Takes and gives what soft resets change."""
 
@@ -120,7 +120,7 @@ class Sink(_Sink, metaclass=_SinkEnumTypeWrapper):
 SINK_UNSPECIFIED: Sink.ValueType  # 0
 """Never sent."""
 SINK_FORFEITS: Sink.ValueType  # 1
-"""Takes the price of forfeits and pays their compensations (R5)."""
+"""Takes the price of forfeits; pays compensations, and in Eşli what a quitter's share leaves over (R5)."""
 SINK_SEASONS: Sink.ValueType  # 2
 """Takes and gives what soft resets change."""
 Global___Sink: _TypeAlias = Sink  # noqa: Y015
@@ -161,7 +161,7 @@ class _DepartureEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Departure.V
     """The seat was given up, at the price of R5 (M9, U9)."""
     DEPARTURE_EXCUSED: _Departure.ValueType  # 2
     """The seat became the house's without a price (the rule set's `abandonment_is_forfeit` is off): out of the
-    match's pairings, and nobody is compensated.
+    match's pairings, and nobody is compensated; in Eşli the player is rated with its partner all the same.
     """
 
 class Departure(_Departure, metaclass=_DepartureEnumTypeWrapper):
@@ -173,7 +173,7 @@ DEPARTURE_FORFEITED: Departure.ValueType  # 1
 """The seat was given up, at the price of R5 (M9, U9)."""
 DEPARTURE_EXCUSED: Departure.ValueType  # 2
 """The seat became the house's without a price (the rule set's `abandonment_is_forfeit` is off): out of the
-match's pairings, and nobody is compensated.
+match's pairings, and nobody is compensated; in Eşli the player is rated with its partner all the same.
 """
 Global___Departure: _TypeAlias = Departure  # noqa: Y015
 
@@ -269,7 +269,7 @@ class CanakWin(_message.Message):
 
     WINNER_SEAT_FIELD_NUMBER: _builtins.int
     winner_seat: _builtins.int
-    """The seat that finished; in Eşli its partner won too (O2). A seat given up may have won for the house."""
+    """The seat that finished; in Eşli its partner won too (O2). May be a seat that was given up."""
     def __init__(
         self,
         *,
