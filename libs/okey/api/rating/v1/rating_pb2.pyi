@@ -895,15 +895,19 @@ class ListLeaderboardRequest(_message.Message):
     ladder: Global___Ladder.ValueType
     """The ladder; must be named."""
     section: Global___Section.ValueType
-    """The section; with `around_player_id` that player's own is taken."""
+    """The section: ESTABLISHED if none is named; with `around_player_id` that player's own, with `page_token` the token's."""
     page_size: _builtins.int
     """Players a page; 0 means 50."""
     page_token: _builtins.str
-    """The `next_page_token` of the page before."""
+    """The `next_page_token` of the page before. INVALID_ARGUMENT (PAGE_TOKEN_OF_ANOTHER_BOARD) with another ladder, section or
+    season than that page's; section and season need not be named again.
+    """
     around_player_id: _builtins.str
     """A player who shall stand in the middle of the page. NOT_FOUND (NOT_RANKED) without a rated match."""
     season: _builtins.int
-    """The season; 0 is the running one. NOT_FOUND (SEASON_UNKNOWN) where there was none of that number."""
+    """The season; 0 is the running one, with `page_token` the token's. NOT_FOUND (SEASON_UNKNOWN) where there was none of that
+    number.
+    """
     def __init__(
         self,
         *,
@@ -935,7 +939,7 @@ class ListLeaderboardResponse(_message.Message):
     SECTION_FIELD_NUMBER: _builtins.int
     SEASON_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """For the next page; empty on the last."""
+    """For the next page of the same section and season, which it holds; empty on the last."""
     section: Global___Section.ValueType
     """The section that the entries are of."""
     season: _builtins.int
