@@ -434,6 +434,31 @@ async def test_a_season_that_cannot_start_is_refused_by_name(
     assert (failure.code, failure.reason) == (code, reason)
 
 
+@pytest.mark.parametrize("text", ["\x00", "spring\n", "\x1b[31mred", "\x85"])
+async def test_control_characters_are_refused_by_the_field_that_has_them(
+    stub_of: StubOf, text: str
+) -> None:
+    """Neither a terminal nor a database meets them; other letters pass."""
+    engine, operator = stub_of(Role.ENGINE), stub_of(Role.OPERATOR)
+    match, forfeit = a_match(), a_forfeit()
+    match.rules_version = forfeit.rules_version = text
+    for call, field in (
+        (operator.StartSeason(rating_pb2.StartSeasonRequest(season=2, name=text)), "name"),
+        (engine.RecordMatch(match), "rules_version"),
+        (engine.RecordForfeit(forfeit), "rules_version"),
+    ):
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await call
+        failure = from_rpc_error(refused.value)
+        assert (failure.code, failure.reason) == (
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "INVALID_FIELD",
+        )
+        assert field in failure.message
+    named = rating_pb2.StartSeasonRequest(season=2, name="İlkbahar – 春 🌷")
+    assert (await operator.StartSeason(named)).season.name == named.name
+
+
 async def test_a_season_that_never_was_has_no_board(stub_of: StubOf) -> None:
     request = rating_pb2.GetRankRequest(player_id="ada", ladder=rating_pb2.LADDER_CANAK, season=5)
     with pytest.raises(grpc.aio.AioRpcError) as refused:

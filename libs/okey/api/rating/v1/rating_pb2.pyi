@@ -1129,7 +1129,7 @@ class StartSeasonRequest(_message.Message):
     season: _builtins.int
     """The number of the season to start, the running one's plus one; it makes the request count once."""
     name: _builtins.str
-    """What it is called."""
+    """What it is called; without control characters."""
     keep_percent: _builtins.int
     """How much of the distance to the starting rating players keep, in percent; 50 if not named."""
     def __init__(
