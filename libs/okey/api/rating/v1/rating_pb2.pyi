@@ -203,6 +203,10 @@ class _DifferenceKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Differ
     """How many players the ranks are counted from; the subject is section, level and bucket. Derived: can be mended."""
     DIFFERENCE_KIND_EVENT: _DifferenceKind.ValueType  # 9
     """An event that cannot be read or rated."""
+    DIFFERENCE_KIND_BOARD: _DifferenceKind.ValueType  # 10
+    """A board is missing, 0 for 1, or is of no ladder. Derived: can be mended."""
+    DIFFERENCE_KIND_SEASON: _DifferenceKind.ValueType  # 11
+    """A season did not end where the next one started, or the last one does not run: 0 stands for running. Derived: can be mended."""
 
 class DifferenceKind(_DifferenceKind, metaclass=_DifferenceKindEnumTypeWrapper):
     """What differs from what the events give."""
@@ -227,6 +231,10 @@ DIFFERENCE_KIND_COUNT: DifferenceKind.ValueType  # 8
 """How many players the ranks are counted from; the subject is section, level and bucket. Derived: can be mended."""
 DIFFERENCE_KIND_EVENT: DifferenceKind.ValueType  # 9
 """An event that cannot be read or rated."""
+DIFFERENCE_KIND_BOARD: DifferenceKind.ValueType  # 10
+"""A board is missing, 0 for 1, or is of no ladder. Derived: can be mended."""
+DIFFERENCE_KIND_SEASON: DifferenceKind.ValueType  # 11
+"""A season did not end where the next one started, or the last one does not run: 0 stands for running. Derived: can be mended."""
 Global___DifferenceKind: _TypeAlias = DifferenceKind  # noqa: Y015
 
 @_typing.final
@@ -1222,7 +1230,9 @@ class RebuildRatingsRequest(_message.Message):
 
     REPAIR_FIELD_NUMBER: _builtins.int
     repair: _builtins.bool
-    """Whether to mend ratings and counts that differ. No report is taken meanwhile. Events and changes are never mended."""
+    """Whether to mend what is derived: ratings, counts, boards and ends of seasons. No report is taken meanwhile. Events and
+    changes are never mended.
+    """
     def __init__(
         self,
         *,
@@ -1252,7 +1262,7 @@ class Difference(_message.Message):
     kind: Global___DifferenceKind.ValueType
     """What."""
     subject: _builtins.str
-    """Whose: a player, a sink, an event or a count."""
+    """Whose: a player, a sink, an event, a count, a board or a season."""
     match_id: _builtins.str
     """The match, where it is about one."""
     ladder: Global___Ladder.ValueType
@@ -1332,7 +1342,7 @@ class RebuildSummary(_message.Message):
     differences: _builtins.int
     """Differences found, those beyond the first thousand too, which are not sent."""
     mended: _builtins.int
-    """Ratings that were mended; the counts are made anew whenever anything is mended."""
+    """Ratings, boards and ends of seasons that were mended; the counts are made anew whenever anything is mended."""
     def __init__(
         self,
         *,
