@@ -92,7 +92,7 @@ def history(
 @app.command()
 def rebuild(
     repair: Annotated[
-        bool, typer.Option(help="Set ratings and counts right; no report is taken meanwhile.")
+        bool, typer.Option(help="Set right what is derived; no report is taken meanwhile.")
     ] = False,
     as_json: AsJson = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,

@@ -6,6 +6,7 @@ from typing import Final
 
 from sqlalchemy import Connection, Row, delete, select
 
+from okey.errors import Unavailable
 from okey.rating import Ladder, Standing
 from services.rating.counting import Board
 from services.rating.schema import board_changes, boards, ratings
@@ -14,6 +15,20 @@ from services.rating.section import Section
 
 KEPT_VERSIONS: Final = 20_000
 """How far back it can be told who has changed."""
+
+
+class BoardMissing(Unavailable):
+    """The database has lost the row of a board, which comes with the start of its season."""
+
+    reason = "BOARD_MISSING"
+
+    @classmethod
+    def of(cls, board: Board) -> "BoardMissing":
+        """The error about that board."""
+        return cls(
+            f"the board of ladder {board.ladder.name} in season {board.season} is missing: an "
+            "operator mends it with okeyctl rating rebuild --repair"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +49,14 @@ class Stand:
 
 
 def read_stamp(connection: Connection, board: Board) -> Stamp:
-    """What the newest state of a board is."""
+    """What the newest state of a board is. Raises ``BoardMissing``."""
     row = connection.execute(
         select(boards.c.epoch, boards.c.version).where(
             boards.c.season == board.season, boards.c.ladder == board.ladder
         )
-    ).one()
+    ).one_or_none()
+    if row is None:
+        raise BoardMissing.of(board)
     return Stamp(row.epoch, row.version)
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from okey.rating import ChangeKind, Ladder, MatchRating, Sink, Standing
 from okey.rules.rule_set import RuleSet
+from services.rating.board_state import BoardMissing
 from services.rating.counting import Board, Move, count_moves
 from services.rating.record import SinkAmount
 from services.rating.schema import (
@@ -206,7 +207,9 @@ def _move_boards(connection: Connection, moves: list[Move]) -> None:
             .where(boards.c.season == board.season, boards.c.ladder == board.ladder)
             .values(version=boards.c.version + 1)
             .returning(boards.c.version)
-        ).scalar_one()
+        ).scalar_one_or_none()
+        if version is None:
+            raise BoardMissing.of(board)
         connection.execute(
             insert(board_changes),
             [

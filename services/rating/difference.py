@@ -19,6 +19,8 @@ class DifferenceKind(IntEnum):
     SECTION = 7
     COUNT = 8
     EVENT = 9
+    BOARD = 10
+    SEASON = 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,7 +119,8 @@ class Leaderboard:
 
     async def _from_copy(self, ladder: Ladder, season: int, ask: Ask[T]) -> T | None:
         """The copy's answer, None where the database has to be asked."""
-        if season:
+        # Page tokens name the running season too.
+        if season not in (0, self._season):
             BOARD_READS.labels("database", "named season").inc()
             return None
         if self._cache is None or not self._is_up:

@@ -1,8 +1,8 @@
 """Recomputing everything from the events: what is stored must be the same.
 
 Three steps: the events rated anew (``rerating``); every player's changes as one chain, from the
-starting rating to the stored one; the counts of the boards. Nothing is kept in memory but a page of
-each, so that it takes no more of it for a million players than for ten.
+starting rating to the stored one; the boards and their counts. Nothing is kept in memory but a page
+of each, so that it takes no more of it for a million players than for ten.
 """
 
 import secrets
@@ -17,6 +17,7 @@ from okey.rating import ChangeKind, Ladder, Standing, starting_standing
 from okey.rules.rule_set import RuleSet
 from services.rating.counting import LEVELS, Board, recount, true_counts
 from services.rating.difference import Difference, DifferenceKind, Progress, Tell, tell_nobody
+from services.rating.framing import compare_frame
 from services.rating.rerating import rerate
 from services.rating.rulebook import RuleBook
 from services.rating.schema import board_counts, boards, history, ratings, records
@@ -63,7 +64,7 @@ class _True:
 def rebuild(
     connection: Connection, rules: RuleBook, *, repair: bool, tell: Tell = tell_nobody
 ) -> Rebuilt:
-    """Compare everything; with ``repair`` set ratings and counts to what the events give.
+    """Compare everything; with ``repair`` set what is derived to what the events give.
 
     A repair keeps reports out until its transaction ends, and makes every copy of a board stale.
     """
@@ -74,9 +75,13 @@ def rebuild(
         changes=_count(connection, history),
         ratings=_count(connection, ratings),
     )
+    frame = list(compare_frame(connection, repair=repair))
+    result.note(iter(frame))
+    if repair:
+        result.mended += len(frame)
     result.note(rerate(connection, rules, tell))
     result.note(_Chains(connection, rules, result, repair).compare(tell))
-    known = _boards(connection)
+    known = [Board(each.season, ladder) for each in read_seasons(connection) for ladder in Ladder]
     for done, board in enumerate(known):
         tell(Progress("counts", done, len(known)))
         result.note(_compare_counts(connection, board))
@@ -250,11 +255,6 @@ class _Chains:
                 section=true.section.value,
             )
         )
-
-
-def _boards(connection: Connection) -> list[Board]:
-    rows = connection.execute(select(boards.c.season, boards.c.ladder))
-    return sorted(Board(row.season, Ladder(row.ladder)) for row in rows)
 
 
 def _compare_counts(connection: Connection, board: Board) -> Iterator[Difference]:

@@ -53,7 +53,7 @@ def lock_running_season(connection: Connection) -> int:
 
 def close_reports(connection: Connection) -> None:
     """Let nobody record anything until this transaction ends."""
-    _lock_running(connection, shared=False)
+    _lock_seasons(connection)
 
 
 def read_seasons(connection: Connection) -> list[Season]:
@@ -63,9 +63,11 @@ def read_seasons(connection: Connection) -> list[Season]:
 
 
 def find_season(connection: Connection, number: int) -> Season:
-    """The season of that number, the running one for 0. Raises ``SeasonUnknown``."""
-    which = seasons.c.season == number if number else seasons.c.ended_ms.is_(None)
-    row = connection.execute(select(seasons).where(which)).one_or_none()
+    """The season of that number, for 0 the newest one, which runs. Raises ``SeasonUnknown``."""
+    query = select(seasons).order_by(seasons.c.season.desc()).limit(1)
+    if number:
+        query = query.where(seasons.c.season == number)
+    row = connection.execute(query).one_or_none()
     if row is None:
         raise SeasonUnknown(f"season {number}: there is none of that number; list the seasons")
     return _season(row)
@@ -76,6 +78,7 @@ def start_season(connection: Connection, wanted: Season) -> Season:
 
     Raises ``SeasonOutOfOrder``, ``SeasonStartedDifferently``.
     """
+    _lock_seasons(connection)
     running = _lock_running(connection, shared=False)
     if wanted.season > running.season + 1:
         raise SeasonOutOfOrder(
@@ -120,11 +123,24 @@ def carry_over(standing: Standing, since: int, until: int, known: Sequence[Seaso
     return standing
 
 
-def _lock_running(connection: Connection, *, shared: bool) -> Season:
-    if not shared and connection.dialect.name == "postgresql":
-        # The row alone could always be shared by one more report; here they queue behind this.
+def _lock_seasons(connection: Connection) -> None:
+    """Let nobody lock the running season until this transaction ends.
+
+    Its row alone could always be shared by one more report; here they queue behind this. On SQLite
+    one writer has the whole database.
+    """
+    if connection.dialect.name == "postgresql":
         connection.execute(text("LOCK TABLE seasons IN EXCLUSIVE MODE"))
-    query = select(seasons).where(seasons.c.ended_ms.is_(None)).with_for_update(read=shared)
+
+
+def _lock_running(connection: Connection, *, shared: bool) -> Season:
+    query = (
+        select(seasons)
+        .where(seasons.c.ended_ms.is_(None))
+        .order_by(seasons.c.season.desc())
+        .limit(1)
+        .with_for_update(read=shared)
+    )
     for _ in range(_LOOKS):
         row = connection.execute(query).one_or_none()
         if row is not None:

@@ -12,7 +12,7 @@ from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity
 from services.rating import wire
 from services.rating.leaderboard import Leaderboard
-from services.rating.place import Place
+from services.rating.place import PageStart
 from services.rating.rulebook import RuleBook
 from services.rating.seasons import Season
 from services.rating.section import Section
@@ -120,10 +120,15 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
             page = await self._board.page_around(
                 ladder, request.around_player_id, size, request.season
             )
+        elif request.page_token:
+            start = PageStart.of_token(request.page_token)
+            start.check(ladder, request.section, request.season)
+            page = await self._board.page(
+                ladder, start.section, start.place, size, start.board.season
+            )
         else:
             section = Section(request.section or Section.ESTABLISHED)
-            start = Place.of_token(request.page_token) if request.page_token else None
-            page = await self._board.page(ladder, section, start, size, request.season)
+            page = await self._board.page(ladder, section, None, size, request.season)
         return wire.board_to(page, ladder, self._rules)
 
     async def GetRank(

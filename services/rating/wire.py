@@ -18,9 +18,10 @@ from okey.rating import (
 )
 from okey.rules.rule_set import RuleSet
 from okey.rules.variant import Mode, Variant
+from services.rating.counting import Board
 from services.rating.difference import Difference, Progress
 from services.rating.history import HistoryPage
-from services.rating.place import BoardPage, PageTokenMalformed, Rank, RankedPlayer
+from services.rating.place import BoardPage, PageStart, PageTokenMalformed, Rank, RankedPlayer
 from services.rating.rebuild import Rebuilt
 from services.rating.record import (
     ForfeitRecord,
@@ -128,9 +129,11 @@ def history_to(page: HistoryPage) -> rating_pb2.ListHistoryResponse:
 
 def board_to(page: BoardPage, ladder: Ladder, rules: RuleSet) -> rating_pb2.ListLeaderboardResponse:
     """A page of the leaderboard."""
+    board = Board(page.season, ladder)
+    token = PageStart(board, page.section, page.next_place).token() if page.next_place else ""
     return rating_pb2.ListLeaderboardResponse(
         entries=[_ranked_to(entry, ladder, rules) for entry in page.entries],
-        next_page_token=page.next_place.token() if page.next_place else "",
+        next_page_token=token,
         section=rating_pb2.Section.ValueType(page.section),
         season=page.season,
     )

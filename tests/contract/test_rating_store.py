@@ -26,7 +26,8 @@ from okey.rules.rule_set import RuleSet
 from okey.rules.variant import Mode, Variant
 from okey_runtime.database import Database
 from services.rating import schema
-from services.rating.place import NotRanked, PageTokenMalformed, Place
+from services.rating.counting import Board
+from services.rating.place import NotRanked, PageStart, PageTokenMalformed, Place
 from services.rating.record import (
     ForfeitContradicted,
     ForfeitRecordedDifferently,
@@ -304,8 +305,7 @@ class TestLeaderboard:
         await self.fill(store)
         first = await store.page(Ladder.CANAK, Section.ESTABLISHED, None, 4)
         assert first.next_place is not None
-        start = Place.of_token(first.next_place.token())
-        second = await store.page(Ladder.CANAK, Section.ESTABLISHED, start, 4)
+        second = await store.page(Ladder.CANAK, Section.ESTABLISHED, first.next_place, 4)
         ranked = [(entry.rank, entry.player_id) for entry in first.entries + second.entries]
         assert ranked == [(1, "C"), (1, "a"), (1, "b"), (4, "d"), (4, "e"), (4, "f")]
         assert second.next_place is None
@@ -350,19 +350,40 @@ class TestLeaderboard:
         with pytest.raises(NotRanked, match="'nobody'"):
             await store.page_around(Ladder.CANAK, "nobody", 3)
 
-    @pytest.mark.parametrize("token", ["?", "bnVsbA==", "WzEsMl0=", "WzFd"])
+    @pytest.mark.parametrize("section", [Section.ESTABLISHED, Section.PROVISIONAL])
+    def test_a_page_token_gives_its_start_back(self, section: Section) -> None:
+        start = PageStart(Board(7, Ladder.OVERALL), section, Place(-1_210_000, "p" * 64))
+        assert PageStart.of_token(start.token()) == start
+        assert len(start.token()) <= 200
+
+    @pytest.mark.parametrize("token", ["?", "bnVsbA==", "WzEsMl0=", "WzFd", "e30="])
     def test_a_made_up_page_token_is_refused(self, token: str) -> None:
         with pytest.raises(PageTokenMalformed, match="send next_page_token"):
-            Place.of_token(token)
+            PageStart.of_token(token)
 
     @pytest.mark.parametrize(
-        "place",
-        ['[true,"ada"]', '[1,""]', '[1,"\\u0000"]', '[1,"\\ud800"]', '[1e3,"ada"]', '[1,"ada bo"]'],
+        "start",
+        [
+            '1,1,1,true,"ada"',
+            '1,1,1,1,""',
+            '1,1,1,1,"\\u0000"',
+            '1,1,1,1,"\\ud800"',
+            '1,1,1,1e3,"ada"',
+            '1,1,1,1,"ada bo"',
+            "1,1,1,1,1",
+            f'1,1,1,{2**62},"ada"',
+            '0,1,1,1,"ada"',
+            f'{2**31},1,1,1,"ada"',
+            '1,9,1,1,"ada"',
+            '1,1,0,1,"ada"',
+            '1,1,9,1,"ada"',
+            '1,"ada"',
+        ],
     )
-    def test_a_page_token_of_what_no_place_is_is_refused(self, place: str) -> None:
+    def test_a_page_token_of_what_no_start_is_is_refused(self, start: str) -> None:
         """What the database could not be asked for never gets there."""
         with pytest.raises(PageTokenMalformed, match="send next_page_token"):
-            Place.of_token(urlsafe_b64encode(place.encode()).decode())
+            PageStart.of_token(urlsafe_b64encode(f"[{start}]".encode()).decode())
 
 
 async def test_the_migrations_make_the_schema_that_queries_use(database: Database) -> None:

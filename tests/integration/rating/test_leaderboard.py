@@ -274,7 +274,11 @@ async def test_a_new_season_has_a_copy_of_its_own(world: World) -> None:
     await world.check(world.first)
     assert reads("redis") > before
     assert await world.redis.keys(f"{PREFIX}*") == []
+    before = reads("redis")
+    named = await world.first.page(Ladder.CANAK, Section.PROVISIONAL, None, 9, season=2)
+    assert (named.season, reads("redis")) == (2, before + 1)
     old = await world.first.page(Ladder.CANAK, Section.PROVISIONAL, None, 9, season=1)
+    assert reads("redis") == before + 1
     assert [entry.player_id for entry in old.entries] == ["ada", "bo"]
     with pytest.raises(NotRanked, match=r"'ada'.*season 2"):
         await world.first.page_around(Ladder.CANAK, "ada", 3)

@@ -360,6 +360,41 @@ async def test_an_operator_starts_a_season_and_boards_of_both_are_read(stub_of: 
     assert [(s.season, s.ended_ms > 0) for s in seasons] == [(2, False), (1, True)]
 
 
+async def test_a_walk_stays_in_its_section_and_season(stub_of: StubOf) -> None:
+    """After a page around a player, and over a season's start; another board is refused."""
+    engine, player, operator = (stub_of(role) for role in (Role.ENGINE, Role.PLAYER, Role.OPERATOR))
+    await engine.RecordMatch(a_match())
+    around = await player.ListLeaderboard(
+        rating_pb2.ListLeaderboardRequest(
+            ladder=rating_pb2.LADDER_CANAK, around_player_id="ada", page_size=1
+        )
+    )
+    assert (around.section, around.season) == (rating_pb2.SECTION_PROVISIONAL, 1)
+    await operator.StartSeason(rating_pb2.StartSeasonRequest(season=2))
+    request = rating_pb2.ListLeaderboardRequest(
+        ladder=rating_pb2.LADDER_CANAK, page_token=around.next_page_token
+    )
+    following = await player.ListLeaderboard(request)
+    assert (following.section, following.season) == (rating_pb2.SECTION_PROVISIONAL, 1)
+    assert [entry.rating.player_id for entry in following.entries] == ["bo"]
+    request.season, request.section = 1, rating_pb2.SECTION_PROVISIONAL
+    assert await player.ListLeaderboard(request) == following
+    for other in (
+        rating_pb2.ListLeaderboardRequest(season=2),
+        rating_pb2.ListLeaderboardRequest(section=rating_pb2.SECTION_ESTABLISHED),
+        rating_pb2.ListLeaderboardRequest(ladder=rating_pb2.LADDER_OVERALL),
+    ):
+        elsewhere = rating_pb2.ListLeaderboardRequest()
+        elsewhere.CopyFrom(request)
+        elsewhere.MergeFrom(other)
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await player.ListLeaderboard(elsewhere)
+        failure = from_rpc_error(refused.value)
+        assert failure.code is grpc.StatusCode.INVALID_ARGUMENT
+        assert failure.reason == "PAGE_TOKEN_OF_ANOTHER_BOARD"
+        assert "ladder CANAK, section PROVISIONAL, season 1" in failure.message
+
+
 async def test_half_is_kept_unless_an_operator_says_otherwise(stub_of: StubOf) -> None:
     """0 % is another wish than none."""
     operator = stub_of(Role.OPERATOR)
@@ -397,6 +432,31 @@ async def test_a_season_that_cannot_start_is_refused_by_name(
         await operator.StartSeason(request_)
     failure = from_rpc_error(refused.value)
     assert (failure.code, failure.reason) == (code, reason)
+
+
+@pytest.mark.parametrize("text", ["\x00", "spring\n", "\x1b[31mred", "\x85"])
+async def test_control_characters_are_refused_by_the_field_that_has_them(
+    stub_of: StubOf, text: str
+) -> None:
+    """Neither a terminal nor a database meets them; other letters pass."""
+    engine, operator = stub_of(Role.ENGINE), stub_of(Role.OPERATOR)
+    match, forfeit = a_match(), a_forfeit()
+    match.rules_version = forfeit.rules_version = text
+    for call, field in (
+        (operator.StartSeason(rating_pb2.StartSeasonRequest(season=2, name=text)), "name"),
+        (engine.RecordMatch(match), "rules_version"),
+        (engine.RecordForfeit(forfeit), "rules_version"),
+    ):
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await call
+        failure = from_rpc_error(refused.value)
+        assert (failure.code, failure.reason) == (
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "INVALID_FIELD",
+        )
+        assert field in failure.message
+    named = rating_pb2.StartSeasonRequest(season=2, name="İlkbahar – 春 🌷")
+    assert (await operator.StartSeason(named)).season.name == named.name
 
 
 async def test_a_season_that_never_was_has_no_board(stub_of: StubOf) -> None:

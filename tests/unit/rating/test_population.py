@@ -22,7 +22,7 @@ from okey.rating import (
     rate_match,
 )
 from tests.unit.rating.matches import canak, ended_matches, esli, klasik, player
-from tests.unit.rating.page import TABLES
+from tests.unit.rating.page import PAGE, TABLES
 from tests.unit.rating.population import KINDS, RULES, Person, Population, rank_correlation
 
 pytestmark = pytest.mark.deep
@@ -51,6 +51,12 @@ def test_the_order_of_known_strengths_is_recovered(people: int, matches: int, le
     ratings = [person.points for person in population.people]
     assert rank_correlation(strengths, ratings) > least
     assert statistics.correlation(strengths, ratings) > least
+
+
+def test_the_page_says_how_long_the_simulations_are() -> None:
+    """R1..R5: docs/rating.md names the long form, and the quick one of every run."""
+    assert f"Simulations of {LONG:,} matches show it" in PAGE
+    assert f"up to {QUICK:,} with each `make test`" in PAGE
 
 
 def test_unrelated_orders_do_not_correlate() -> None:

@@ -203,6 +203,10 @@ class _DifferenceKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Differ
     """How many players the ranks are counted from; the subject is section, level and bucket. Derived: can be mended."""
     DIFFERENCE_KIND_EVENT: _DifferenceKind.ValueType  # 9
     """An event that cannot be read or rated."""
+    DIFFERENCE_KIND_BOARD: _DifferenceKind.ValueType  # 10
+    """A board is missing, 0 for 1, or is of no ladder. Derived: can be mended."""
+    DIFFERENCE_KIND_SEASON: _DifferenceKind.ValueType  # 11
+    """A season did not end where the next one started, or the last one does not run: 0 stands for running. Derived: can be mended."""
 
 class DifferenceKind(_DifferenceKind, metaclass=_DifferenceKindEnumTypeWrapper):
     """What differs from what the events give."""
@@ -227,6 +231,10 @@ DIFFERENCE_KIND_COUNT: DifferenceKind.ValueType  # 8
 """How many players the ranks are counted from; the subject is section, level and bucket. Derived: can be mended."""
 DIFFERENCE_KIND_EVENT: DifferenceKind.ValueType  # 9
 """An event that cannot be read or rated."""
+DIFFERENCE_KIND_BOARD: DifferenceKind.ValueType  # 10
+"""A board is missing, 0 for 1, or is of no ladder. Derived: can be mended."""
+DIFFERENCE_KIND_SEASON: DifferenceKind.ValueType  # 11
+"""A season did not end where the next one started, or the last one does not run: 0 stands for running. Derived: can be mended."""
 Global___DifferenceKind: _TypeAlias = DifferenceKind  # noqa: Y015
 
 @_typing.final
@@ -895,15 +903,19 @@ class ListLeaderboardRequest(_message.Message):
     ladder: Global___Ladder.ValueType
     """The ladder; must be named."""
     section: Global___Section.ValueType
-    """The section; with `around_player_id` that player's own is taken."""
+    """The section: ESTABLISHED if none is named; with `around_player_id` that player's own, with `page_token` the token's."""
     page_size: _builtins.int
     """Players a page; 0 means 50."""
     page_token: _builtins.str
-    """The `next_page_token` of the page before."""
+    """The `next_page_token` of the page before. INVALID_ARGUMENT (PAGE_TOKEN_OF_ANOTHER_BOARD) with another ladder, section or
+    season than that page's; section and season need not be named again.
+    """
     around_player_id: _builtins.str
     """A player who shall stand in the middle of the page. NOT_FOUND (NOT_RANKED) without a rated match."""
     season: _builtins.int
-    """The season; 0 is the running one. NOT_FOUND (SEASON_UNKNOWN) where there was none of that number."""
+    """The season; 0 is the running one, with `page_token` the token's. NOT_FOUND (SEASON_UNKNOWN) where there was none of that
+    number.
+    """
     def __init__(
         self,
         *,
@@ -935,7 +947,7 @@ class ListLeaderboardResponse(_message.Message):
     SECTION_FIELD_NUMBER: _builtins.int
     SEASON_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """For the next page; empty on the last."""
+    """For the next page of the same section and season, which it holds; empty on the last."""
     section: Global___Section.ValueType
     """The section that the entries are of."""
     season: _builtins.int
@@ -1125,7 +1137,7 @@ class StartSeasonRequest(_message.Message):
     season: _builtins.int
     """The number of the season to start, the running one's plus one; it makes the request count once."""
     name: _builtins.str
-    """What it is called."""
+    """What it is called; without control characters."""
     keep_percent: _builtins.int
     """How much of the distance to the starting rating players keep, in percent; 50 if not named."""
     def __init__(
@@ -1218,7 +1230,9 @@ class RebuildRatingsRequest(_message.Message):
 
     REPAIR_FIELD_NUMBER: _builtins.int
     repair: _builtins.bool
-    """Whether to mend ratings and counts that differ. No report is taken meanwhile. Events and changes are never mended."""
+    """Whether to mend what is derived: ratings, counts, boards and ends of seasons. No report is taken meanwhile. Events and
+    changes are never mended.
+    """
     def __init__(
         self,
         *,
@@ -1248,7 +1262,7 @@ class Difference(_message.Message):
     kind: Global___DifferenceKind.ValueType
     """What."""
     subject: _builtins.str
-    """Whose: a player, a sink, an event or a count."""
+    """Whose: a player, a sink, an event, a count, a board or a season."""
     match_id: _builtins.str
     """The match, where it is about one."""
     ladder: Global___Ladder.ValueType
@@ -1328,7 +1342,7 @@ class RebuildSummary(_message.Message):
     differences: _builtins.int
     """Differences found, those beyond the first thousand too, which are not sent."""
     mended: _builtins.int
-    """Ratings that were mended; the counts are made anew whenever anything is mended."""
+    """Ratings, boards and ends of seasons that were mended; the counts are made anew whenever anything is mended."""
     def __init__(
         self,
         *,
