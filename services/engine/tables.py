@@ -387,8 +387,9 @@ class Tables:
         except (Unavailable, Exhausted) as error:
             # The next start finds it again.
             _log.warning("retire_failed", table_id=actor.table_id, error=str(error))
-        if self._actors.pop(actor.table_id, None) is None:
-            return
+        if self._actors.get(actor.table_id) is not actor:
+            return  # let go meanwhile, perhaps loaded anew
+        del self._actors[actor.table_id]
         self.snapshotter.forget(actor.table_id)
         uncount_table(actor.state)
         self._closed[actor.table_id] = actor

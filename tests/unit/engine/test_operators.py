@@ -77,6 +77,33 @@ async def test_a_table_that_was_stopped_stands_still_after_a_restart(tmp_path: P
         await again.submit(plain_move(again), world.request(mover(again)))
 
 
+async def test_a_table_released_while_it_retires_is_kept_by_its_newer_actor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        retire, begun, may_end = world.journal.retire, asyncio.Event(), asyncio.Event()
+
+        async def held(table_id: str) -> None:
+            begun.set()
+            await may_end.wait()
+            await retire(table_id)
+
+        monkeypatch.setattr(world.journal, "retire", held)
+        await actor.submit(END, world.request("olga"))
+        async with asyncio.timeout(10):
+            await begun.wait()
+        newer = await world.tables.release(TABLE_ID)
+        may_end.set()
+        async with asyncio.timeout(10):
+            while world.tables._background:
+                await asyncio.sleep(0)
+        assert await world.tables.get(TABLE_ID) is newer
+        async with asyncio.timeout(10):
+            with pytest.raises(TableIsClosed):
+                await newer.submit(END, world.request("olga"))
+
+
 # Maintenance
 
 
