@@ -96,8 +96,7 @@ async def test_a_table_released_while_it_retires_is_kept_by_its_newer_actor(
         newer = await world.tables.release(TABLE_ID)
         may_end.set()
         async with asyncio.timeout(10):
-            while world.tables._background:
-                await asyncio.sleep(0)
+            await asyncio.gather(*world.tables._background)
         assert await world.tables.get(TABLE_ID) is newer
         async with asyncio.timeout(10):
             with pytest.raises(TableIsClosed):
