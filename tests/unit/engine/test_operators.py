@@ -149,6 +149,26 @@ async def test_in_maintenance_a_running_match_plays_its_rounds(tmp_path: Path) -
         assert actor.table.round.round_no == 2
 
 
+async def test_in_maintenance_who_plays_on_keeps_the_kasa_and_the_match_waits(
+    tmp_path: Path,
+) -> None:
+    """W2, Ç10: the Nachspiel's time runs, so the answer counts; the next match waits."""
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        await world.tables.set_maintenance(True, "olga")
+        await actor.submit(c.VoidMatch("olga", "once"), world.request("olga"))
+        await until(actor, lambda state: state.phase is Phase.NACHSPIEL)
+        for player in ("anna", "bert"):
+            await actor.submit(c.PlayOn(player), world.request(player))
+        await until(actor, lambda state: state.phase is Phase.COUNTDOWN)
+        world.clock.advance_ms(120_000)
+        await world.settled()
+        assert actor.table.phase is Phase.COUNTDOWN
+        assert [seat.player for seat in actor.table.seats] == ["anna", "bert"]
+        await world.tables.set_maintenance(False, "olga")
+        await until(actor, lambda state: state.round is not None)
+
+
 # Voiding
 
 

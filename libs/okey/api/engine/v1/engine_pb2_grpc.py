@@ -174,8 +174,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PlayOn(self, request, context):
-        """Stays for the Nachspiel and pays the stake again; waits a moment for the wallet (Ç8). Roles: player. Reasons:
-        NOT_DECIDING, MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
+        """Stays for the Nachspiel and pays the stake again; waits a moment for the wallet (Ç8). In maintenance too: the next
+        match waits then. Roles: player. Reasons: NOT_DECIDING, and the wallet's, such as INSUFFICIENT_FUNDS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
