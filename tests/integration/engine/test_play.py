@@ -279,6 +279,26 @@ async def test_in_maintenance_the_table_itself_answers_who_plays_on(world: Platf
     assert refusal.reason == "NOT_DECIDING"
 
 
+async def test_a_player_may_have_several_streams_for_a_table(world: Platform) -> None:
+    """Each gets every update, and the results of its own commands."""
+    table_id, mover, _ = await playing(world)
+    view = await view_of(world, table_id, mover)
+    async with (
+        stream_of(world, mover, table_id) as stream,
+        stream_of(world, mover, table_id) as other,
+    ):
+        await stream.attach(view.seq)
+        await other.attach(view.seq)
+        await stream.say(engine_pb2.PlayRequest(act=act(world, view)))
+        (result,) = await stream.until_answered(1)
+        assert result.seq == view.seq + 1
+        async with asyncio.timeout(10):
+            answer = await other.read()
+        assert answer is not None
+        assert answer.WhichOneof("message") == "update"
+        assert answer.update.seq == result.seq
+
+
 async def test_views_come_with_the_rows_where_they_are_asked_for(world: Platform) -> None:
     table_id, mover, _ = await playing(world)
     view = await view_of(world, table_id, mover)

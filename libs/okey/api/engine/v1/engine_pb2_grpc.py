@@ -212,7 +212,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Play(self, request_iterator, context):
-        """One stream a player and table: attach first, then commands up, results and updates down. A command that is refused,
+        """A stream of one player for one table: attach first, then commands up, results and updates down. A player may have
+        several for a table: each gets every update, and the results of its own commands. A command that is refused,
         malformed or not committed in time (COMMAND_TIMED_OUT) is answered so, and the stream goes on. Roles: player.
         Reasons: ATTACH_FIRST, OTHER_TABLE, and those of the commands.
         """

@@ -72,7 +72,8 @@ class TableServiceStub:
     NO_ROUND.
     """
     Play: _aio.StreamStreamMultiCallable[_engine_pb2.PlayRequest, _engine_pb2.PlayResponse]
-    """One stream a player and table: attach first, then commands up, results and updates down. A command that is refused,
+    """A stream of one player for one table: attach first, then commands up, results and updates down. A player may have
+    several for a table: each gets every update, and the results of its own commands. A command that is refused,
     malformed or not committed in time (COMMAND_TIMED_OUT) is answered so, and the stream goes on. Roles: player.
     Reasons: ATTACH_FIRST, OTHER_TABLE, and those of the commands.
     """
@@ -210,7 +211,8 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _abc.AsyncIterator[_engine_pb2.PlayRequest],
         context: _aio.ServicerContext[_abc.AsyncIterator[_engine_pb2.PlayRequest], _abc.AsyncIterator[_engine_pb2.PlayResponse]],
     ) -> _abc.AsyncIterator[_engine_pb2.PlayResponse]:
-        """One stream a player and table: attach first, then commands up, results and updates down. A command that is refused,
+        """A stream of one player for one table: attach first, then commands up, results and updates down. A player may have
+        several for a table: each gets every update, and the results of its own commands. A command that is refused,
         malformed or not committed in time (COMMAND_TIMED_OUT) is answered so, and the stream goes on. Roles: player.
         Reasons: ATTACH_FIRST, OTHER_TABLE, and those of the commands.
         """
