@@ -213,6 +213,32 @@ async def test_a_table_that_stands_still_is_ended_and_a_refusal_leaves_it_so(
         assert actor.table_id not in [each.table_id for each in world.tables.live()]
 
 
+async def test_while_an_operator_ends_a_table_that_stands_still_nobody_else_can_use_it(
+    tmp_path: Path,
+) -> None:
+    """M10: also between its being loaded and the operator's command; two may ask at once."""
+    async with world_in(tmp_path) as world:
+        await world.dealt()
+        await world.tables.quarantine(TABLE_ID, "audit")
+        world.journal.hold()
+        asking = [
+            asyncio.create_task(world.tables.void(TABLE_ID, END, world.request(operator)))
+            for operator in ("olga", "oskar")
+        ]
+        appends = world.journal.appends
+        async with asyncio.timeout(10):
+            while world.journal.appends == appends:
+                await asyncio.wait(asking, timeout=0.01)
+        with pytest.raises(TableQuarantined):
+            await world.tables.get(TABLE_ID)
+        assert world.tables.quarantined.keys() == {TABLE_ID}
+        world.journal.let_go()
+        first, second = await asyncio.gather(*asking, return_exceptions=True)
+        assert not isinstance(first, BaseException)
+        assert isinstance(second, TableIsClosed)
+        assert world.tables.quarantined == {}
+
+
 async def broken(world: World) -> Request:
     """A table in its first match whose newest row cannot be read; the operator's request."""
     actor = await world.dealt()
