@@ -50,10 +50,14 @@ class CursorTooOld(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows after a position, made into messages; ``last`` is the position of the last one."""
+    """Rows after a position, made into messages; ``last`` is the position of the last one.
+
+    ``archived`` is that of the last row which the archive had when they were read.
+    """
 
     last: int
     rows: tuple[bytes, ...]
+    archived: int
 
 
 class Feed:
@@ -85,20 +89,24 @@ class Feed:
                 "this one was restored from a backup; begin with an empty cursor"
             )
         if position < archived:
-            raise CursorTooOld(
-                f"rows after cursor {position} were archived, the last of them {archived}; begin "
-                "with an empty cursor to get everything that is still kept"
-            )
+            raise _too_old(position, archived)
         return position
 
-    async def after(self, position: int) -> Page:
+    async def after(self, position: int, known: int | None = None) -> Page:
         """The next rows, at most ``PAGE_ROWS``, once there are any.
 
-        Raises ``DatabaseAway`` or ``DatabaseBusy``.
+        Rows up to ``known`` may be missing: they were archived before the caller began; None where
+        it begins now, with whatever is kept.
+
+        Raises:
+            CursorTooOld: rows after the position were archived since.
+            DatabaseAway, DatabaseBusy: try again.
         """
         while True:
             news = self._news
             page = await self._page(position)
+            if known is not None and page.archived > max(position, known):
+                raise _too_old(position, page.archived)
             if page.rows:
                 return page
             await self._wait(news)
@@ -142,8 +150,11 @@ class Feed:
             .order_by(journal.c.position)
             .limit(PAGE_ROWS)
         )
-        rows = await self._database.read(lambda c: c.execute(query).all())
-        return Page(rows[-1].position if rows else position, _messages(rows))
+        bound = select(feed.c.archived)
+        archived, rows = await self._database.read(
+            lambda c: (c.execute(bound).scalar_one(), c.execute(query).all())
+        )
+        return Page(rows[-1].position if rows else position, _messages(rows), archived)
 
     async def _bounds(self) -> tuple[int, int]:
         found = await self._database.read(lambda c: c.execute(select(feed)).one())
@@ -175,6 +186,13 @@ class FedStore:
         verdicts = await self._store.append(batch)
         self._feed.news()
         return verdicts
+
+
+def _too_old(position: int, archived: int) -> CursorTooOld:
+    return CursorTooOld(
+        f"rows after cursor {position} were archived, the last of them {archived}; begin with an "
+        "empty cursor to get everything that is still kept"
+    )
 
 
 def _messages(rows: Sequence[Any]) -> tuple[bytes, ...]:

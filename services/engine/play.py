@@ -17,7 +17,7 @@ from okey_runtime.identity import Identity
 from okey_runtime.interceptors import checked_message
 from okey_runtime.logging import get_logger
 from services.engine.actor import TableActor
-from services.engine.errors import NotThisPlayer, refuse_in_maintenance
+from services.engine.errors import NotThisPlayer
 from services.engine.following import From, Write, follow, watching
 from services.engine.player_commands import Numbered, PlayerCommands
 from services.engine.shedding import Shedding
@@ -135,8 +135,6 @@ class StreamCommands:
             checked: engine_pb2.PlayRequest = checked_message(request)
             message = _command(checked)
             self._refuse_if_not_ours(message)
-            if isinstance(message, engine_pb2.PlayOnRequest):
-                refuse_in_maintenance(self._tables.is_maintenance)
             begun = self._commands.begin(self._actor, self._player, message, checked.timeout_ms)
         except OkeyError as error:
             self._tell(_refusal(request_id, error))

@@ -4,7 +4,9 @@ The first kind is kept in the database. The second is found anew at each start, 
 that can read the rows heals them.
 """
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 
 from okey.table.errors import TableIsClosed
 from okey_runtime.clock import Clock
@@ -23,6 +25,8 @@ class Quarantine:
         self._operators = operators
         self._clock = clock
         self._stopped: dict[str, Stopped] = {}
+        self._suspended: set[str] = set()
+        self._suspending = asyncio.Lock()
 
     @property
     def tables(self) -> Mapping[str, Stopped]:
@@ -38,6 +42,11 @@ class Quarantine:
         """Raises ``TableQuarantined`` for a table that stands still."""
         if table_id in self._stopped:
             raise self._refusal(table_id)
+
+    def refuse_load(self, table_id: str) -> None:
+        """As ``refuse``, but not while the quarantine is suspended."""
+        if table_id not in self._suspended:
+            self.refuse(table_id)
 
     async def stop(self, table_id: str, reason: str) -> bool:
         """From now on it stands still, also in the next process; whether it did not before.
@@ -69,9 +78,34 @@ class Quarantine:
         _log.error("table_quarantined", table_id=table_id, exc_info=error)
         return self._refusal(table_id)
 
-    def suspend(self, table_id: str) -> None:
-        """Let it be loaded for once; ``lift`` or ``note`` must follow."""
+    @asynccontextmanager
+    async def suspended(
+        self, table_id: str, let_go: Callable[[str], None]
+    ) -> AsyncIterator[Stopped | None]:
+        """Let whoever enters, and nobody else, load the table and use it; where that ends well it
+        goes on for everybody, else it is let go and stands still as before.
+
+        One at a time; None where the table does not stand still.
+        """
+        async with self._suspending:
+            stopped = self._stopped.get(table_id)
+            if stopped is None:
+                yield None
+                return
+            self._suspended.add(table_id)
+            try:
+                yield stopped
+                await self.lift(table_id)
+            except BaseException:  # also where the caller goes away meanwhile
+                let_go(table_id)
+                raise
+            finally:
+                self._suspended.discard(table_id)
+
+    def forget(self, table_id: str) -> None:
+        """The table is no more."""
         self._stopped.pop(table_id, None)
+        QUARANTINED.set(len(self._stopped))
 
     async def lift(self, table_id: str) -> Stopped | None:
         """It may go on; since when it stood still, if it did."""

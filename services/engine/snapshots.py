@@ -1,13 +1,14 @@
 """Snapshots: what replaying a table's rows comes to, kept so that a long one starts quickly.
 
-A snapshot is only a cache. One that is missing, cannot be read, or was made by another version of
-the code that folds events is passed over; replaying all rows gives the same.
+A snapshot is only a cache. One that is missing, cannot be read, was changed since it was made, or
+was made by another version of the code that folds events is passed over; replaying all rows gives
+the same.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -75,6 +76,15 @@ def folding_version() -> str:
     return digest.hexdigest()
 
 
+def _made_by() -> str:
+    return folding_version()[:32]
+
+
+def _version(payload: bytes) -> str:
+    """Which code made the payload, and a digest over it."""
+    return _made_by() + blake2b(payload, digest_size=16).hexdigest()
+
+
 class Snapshots:
     """Where they are kept: the newest of each table."""
 
@@ -85,7 +95,10 @@ class Snapshots:
         """The table's snapshot, if there is one that this version can use."""
         query = select(snapshots).where(snapshots.c.table_id == table_id)
         found = await self._database.read(lambda c: c.execute(query).first())
-        if found is None or found.version != folding_version():
+        if found is None or not found.version.startswith(_made_by()):
+            return None
+        if found.version != _version(found.payload):
+            _log.error("snapshot_changed", table_id=table_id, seq=found.seq)
             return None
         try:
             snapshot = decode_snapshot(found.payload)
@@ -101,10 +114,10 @@ class Snapshots:
             {
                 "table_id": snapshot.state.config.table_id,
                 "seq": snapshot.seq,
-                "version": folding_version(),
-                "payload": encode_snapshot(snapshot),
+                "version": _version(payload),
+                "payload": payload,
             }
-            for snapshot in made
+            for snapshot, payload in zip(made, map(encode_snapshot, made), strict=True)
         ]
         await self._database.transact(lambda c: put(c, snapshots, rows), Isolation.READ_COMMITTED)
 

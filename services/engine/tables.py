@@ -174,37 +174,27 @@ class Tables:
         The clocks of a table that stood still go on with what they had left then.
         """
         stopped = await self._quarantine.lift(table_id)
-        if stopped is not None:
-            return await self._load_once(table_id, stopped.at_ms)
-        actor = self._actors.get(table_id)
-        if actor is None:
+        if stopped is None and table_id not in self._actors:
             return await self.get(table_id)
         self._drop(table_id)
-        return await self._load_once(table_id, self._clock.now_ms())
+        return await self._load_once(table_id, stopped.at_ms if stopped else self._clock.now_ms())
 
     async def void(self, table_id: str, command: c.Command, request: Request) -> Accepted:
         """Have an operator's command decided, also at a table that stands still: that goes on only
-        if the command is accepted.
+        if the command is accepted, and nobody else can use it before.
 
         Raises ``TableQuarantined`` where the table cannot be read, or why it is refused.
         """
-        stopped = self.quarantined.get(table_id)
-        if stopped is None:
-            return await (await self.get(table_id)).submit(command, request)
-        self._quarantine.suspend(table_id)
-        try:
-            actor = await self._load_once(table_id, stopped.at_ms)
-            accepted = await actor.submit(command, request)
-            await self._quarantine.lift(table_id)
-        except BaseException:  # also where the caller goes away meanwhile
-            self._quarantine.note(table_id, stopped)
-            self._drop(table_id)
-            raise
-        return accepted
+        if table_id in self.quarantined:
+            async with self._quarantine.suspended(table_id, self._drop) as stopped:
+                if stopped is not None:
+                    actor = await self._load_once(table_id, stopped.at_ms)
+                    return await actor.submit(command, request)
+        return await (await self.get(table_id)).submit(command, request)
 
     def close_voided(self, table_id: str) -> None:
         """A table was voided past its journal: it is no more."""
-        self._quarantine.suspend(table_id)
+        self._quarantine.forget(table_id)
 
     async def quarantine(self, table_id: str, reason: str) -> bool:
         """Let a table go and keep it still until it is released; whether it was not still before.
@@ -285,7 +275,7 @@ class Tables:
         if isinstance(loaded, BaseException):
             raise self._quarantine.stop_unreadable(table_id, loaded) from loaded
         cursors = await self._journal.cursors(table_id)
-        self._quarantine.refuse(table_id)  # it may have been stopped meanwhile
+        self._quarantine.refuse_load(table_id)  # it may have been stopped meanwhile
         self._recovery.drop(table_id)
         self.snapshotter.begin(table_id, loaded.snapshot_seq)
         self._run(actor)
@@ -390,8 +380,9 @@ class Tables:
         except (Unavailable, Exhausted) as error:
             # The next start finds it again.
             _log.debug("retire_failed", table_id=actor.table_id, error=str(error))
-        if self._actors.pop(actor.table_id, None) is None:
-            return
+        if self._actors.get(actor.table_id) is not actor:
+            return  # let go meanwhile, perhaps loaded anew
+        del self._actors[actor.table_id]
         self.snapshotter.forget(actor.table_id)
         uncount_table(actor.state)
         self._closed[actor.table_id] = actor

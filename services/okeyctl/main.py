@@ -11,8 +11,10 @@ import typer
 from okey.arena.contest import BOTS, Contest
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.variant import Mode, Variant
+from okey.table.errors import TableIsClosed
 from okey_runtime.auth import Role
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR, make_dev_key
+from okey_runtime.errors import RpcFailure
 from services.okeyctl import arena as arenas
 from services.okeyctl import audit as audits
 from services.okeyctl import hands as hand_lines
@@ -223,9 +225,15 @@ def watch_table(
     """One table live, as a spectator sees it, until it closes."""
 
     async def show() -> None:
-        with in_place(Output()) as tell:
-            async for view in table_views.watch_table(way, table_id):
-                tell(table_lines(view))
+        try:
+            with in_place(Output()) as tell:
+                async for view in table_views.watch_table(way, table_id):
+                    tell(table_lines(view))
+        except RpcFailure as failure:
+            # It was voided past its journal: what was shown last is all that there is to see.
+            if failure.reason != TableIsClosed.reason:
+                raise
+            print(failure.message)
 
     with refusals():
         way = reach("engine", data_dir, engine, token_file)

@@ -88,18 +88,20 @@ def _seat_line(view: table_pb2.TableView, seat: table_pb2.SeatView) -> str:
     if seat.pile:
         hidden = "… " if len(seat.pile) > _PILE_SHOWN else ""
         words.append(hidden + " ".join(map(tile_text, seat.pile[-_PILE_SHOWN:])))
-    words += _remarks(seat)
+    words += _remarks(view, seat)
     if view.viewer == seat.seat and view.HasField("round"):
         words.append("| " + " ".join(map(tile_text, sorted(view.round.rack))))
     return "  ".join(words).rstrip()
 
 
-def _remarks(seat: table_pb2.SeatView) -> list[str]:
+def _remarks(view: table_pb2.TableView, seat: table_pb2.SeatView) -> list[str]:
     remarks = [_CONTROLS.get(seat.control, "")]
     remarks += ["gave up"] if seat.gave_up else []
     remarks += ["çift!"] if seat.has_announced_cift else []
     remarks += ["showed gösterge"] if seat.has_shown_gosterge else []
-    remarks += ["deciding"] if seat.status == table_pb2.SEAT_STATUS_DECIDING else []
+    # A table that is ended in its match keeps the seats as they were then.
+    is_deciding = seat.status == table_pb2.SEAT_STATUS_DECIDING
+    remarks += ["deciding"] if is_deciding and view.phase != table_pb2.PHASE_CLOSED else []
     return [f"[{remark}]" for remark in remarks if remark]
 
 

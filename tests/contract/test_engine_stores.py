@@ -12,7 +12,7 @@ from services.engine.archive import Archive
 from services.engine.journal import Journal, Registered, Unretired
 from services.engine.operators import Operators, Stopped, Voided
 from services.engine.record import encode_events
-from services.engine.snapshots import Snapshot, Snapshots
+from services.engine.snapshots import Snapshot, Snapshots, encode_snapshot
 from tests.walk import Step, table_named, walk
 
 A, B = "a" * 26, "b" * 26
@@ -124,6 +124,24 @@ async def test_a_snapshot_that_cannot_be_used_is_none(
         connection.execute(update(schema.snapshots).values(**change))
 
     assert await snapshots.newest(table_id) is not None
+    await engine_database.transact(tamper)
+    assert await snapshots.newest(table_id) is None
+
+
+async def test_a_snapshot_that_was_changed_is_none(engine_database: Database) -> None:
+    """Also where it can still be read: the rows say what is so."""
+    journal, snapshots = Journal(engine_database), Snapshots(engine_database)
+    step = list(walk(table_named("klasik-4"), 2, 30))[-1]
+    table_id = step.after.config.table_id
+    await journal.append([Append(table_id, 1, 1, encode_events(step.row.events))])
+    await snapshots.keep([taken(step)])
+    assert await snapshots.newest(table_id) == taken(step)
+    other = replace(step.after, match_no=step.after.match_no + 1)
+    changed = encode_snapshot(replace(taken(step), state=other))
+
+    def tamper(connection: Connection) -> None:
+        connection.execute(update(schema.snapshots).values(payload=changed))
+
     await engine_database.transact(tamper)
     assert await snapshots.newest(table_id) is None
 

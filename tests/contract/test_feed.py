@@ -170,6 +170,39 @@ async def test_rows_that_were_archived_are_not_passed_over_silently(database: Da
     assert [(table, seq) for table, seq, _ in read(kept.rows)] == [(B, 1), (B, 2)]
 
 
+async def test_a_stream_behind_the_archive_ends_with_the_reason(database: Database) -> None:
+    """As a new one with the same cursor does."""
+    store, reader = Journal(database), Feed(database, VirtualClock())
+    for seq in range(1, PAGE_ROWS + 1):
+        await store.append([row(A, seq)])
+    await store.append([row(B, 1)])
+    await store.append([replace(row(B, 2), is_last=True)])
+    await store.append([row(A, PAGE_ROWS + 1)])
+    await store.retire(B)
+    page = await reader.after(0)
+    assert len(page.rows) == PAGE_ROWS
+    await Archive(database).move(B, now_ms=9)
+    with pytest.raises(CursorTooOld):
+        await reader.after(page.last, page.archived)
+    with pytest.raises(CursorTooOld):
+        await reader.start(str(page.last))
+
+
+async def test_a_stream_that_began_after_the_archive_passes_its_rows(database: Database) -> None:
+    """With an empty cursor it gets all that is kept, also what stands before the archived rows."""
+    store, reader = Journal(database), Feed(database, VirtualClock())
+    for seq in range(1, PAGE_ROWS + 1):
+        await store.append([row(A, seq)])
+    await store.append([replace(row(B, 1), is_last=True)])
+    await store.append([row(A, PAGE_ROWS + 1)])
+    await store.retire(B)
+    await Archive(database).move(B, now_ms=9)
+    page = await reader.after(0)
+    assert page.last < page.archived
+    rest = await reader.after(page.last, page.archived)
+    assert [(table, seq) for table, seq, _ in read(rest.rows)] == [(A, PAGE_ROWS + 1)]
+
+
 async def test_an_unreadable_row_is_shown_empty_and_the_others_come(database: Database) -> None:
     store = Journal(database)
     await store.append([Append(A, 1, at_ms=1, payload=b"\xff\xff\xff"), row(B, 1)])

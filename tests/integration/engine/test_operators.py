@@ -64,7 +64,7 @@ async def until_told(database: Database) -> None:
 
 
 async def test_a_broken_table_is_ended_and_every_chip_goes_back(
-    world: Platform, ledger: LedgerDatabase, engine_url: str
+    world: Platform, ledger: LedgerDatabase, engine_url: str, tmp_path: Path
 ) -> None:
     """M10: in the middle of a match, by its readable rows; nobody is bound to it any more (W3)."""
     table_id, *_ = await playing(world, stake=100)
@@ -94,6 +94,12 @@ async def test_a_broken_table_is_ended_and_every_chip_goes_back(
     watch = engine_pb2.GetTableRequest(table_id=table_id)
     refusal = await refused((await world.tables_as("anna")).GetTable(watch))
     assert refusal.reason == "TABLE_CLOSED"
+    token = world.issuer.service_token_file(tmp_path, Role.OPERATOR)
+    engine = ("--engine", world.engine_address, "--token-file", str(token))
+    watched = await asyncio.to_thread(
+        CliRunner().invoke, app, ["tables", "watch", table_id, *engine]
+    )
+    assert (watched.exit_code, "was voided by an operator" in watched.output) == (0, True)
 
 
 async def test_an_archived_table_is_verified_and_audited_as_before(
@@ -108,6 +114,12 @@ async def test_an_archived_table_is_verified_and_audited_as_before(
     assert (told.exit_code, "closed by its row" in told.output) == (0, True), told.output
     again = await asyncio.to_thread(CliRunner().invoke, app, command)
     assert (again.exit_code, "is closed; open another one" in again.output) == (2, True)
+    for look in ("show", "watch"):
+        shown = await asyncio.to_thread(
+            CliRunner().invoke, app, ["tables", look, table_id, *engine]
+        )
+        assert (shown.exit_code, "closed" in shown.output) == (0, True), shown.output
+        assert "deciding" not in shown.output
     request = engine_pb2.ListEventsRequest(table_id=table_id, match_no=1, round_no=1)
     before = await (await world.tables_as(mover)).ListEvents(request)
     database = Database(engine_url)

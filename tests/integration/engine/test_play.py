@@ -23,6 +23,7 @@ from tests.integration.engine.platform import (
     plain_action,
     platform,
     playing,
+    refused,
     view_of,
 )
 
@@ -258,13 +259,13 @@ async def test_a_stream_that_never_attaches_outlives_neither_its_token_nor_its_t
     monkeypatch.setattr(play, "ATTACH_WITHIN_S", within_s)
     table_id, mover, _ = await playing(world)
     async with stream_of(world, mover, table_id, ttl_ms=ttl_ms) as stream:
-        with pytest.raises(grpc.aio.AioRpcError) as refused:
+        with pytest.raises(grpc.aio.AioRpcError) as failed:
             async with asyncio.timeout(10):
                 await stream.read()
-    assert from_rpc_error(refused.value).reason == reason
+    assert from_rpc_error(failed.value).reason == reason
 
 
-async def test_maintenance_is_for_commands_of_a_stream_too(world: Platform) -> None:
+async def test_in_maintenance_the_table_itself_answers_who_plays_on(world: Platform) -> None:
     table_id = await world.open_table("anna")
     await (await world.operator()).SetMaintenance(engine_pb2.SetMaintenanceRequest(is_on=True))
     async with stream_of(world, "anna", table_id) as stream:
@@ -272,7 +273,30 @@ async def test_maintenance_is_for_commands_of_a_stream_too(world: Platform) -> N
         asked = engine_pb2.PlayOnRequest(table_id=table_id, request_id="play-on-please")
         await stream.say(engine_pb2.PlayRequest(play_on=asked))
         (result,) = await stream.until_answered(1)
-    assert reason_of(result) == "MAINTENANCE"
+    assert reason_of(result) == "NOT_DECIDING"
+    asked.request_id = "play-on-once-more"
+    refusal = await refused((await world.tables_as("anna")).PlayOn(asked))
+    assert refusal.reason == "NOT_DECIDING"
+
+
+async def test_a_player_may_have_several_streams_for_a_table(world: Platform) -> None:
+    """Each gets every update, and the results of its own commands."""
+    table_id, mover, _ = await playing(world)
+    view = await view_of(world, table_id, mover)
+    async with (
+        stream_of(world, mover, table_id) as stream,
+        stream_of(world, mover, table_id) as other,
+    ):
+        await stream.attach(view.seq)
+        await other.attach(view.seq)
+        await stream.say(engine_pb2.PlayRequest(act=act(world, view)))
+        (result,) = await stream.until_answered(1)
+        assert result.seq == view.seq + 1
+        async with asyncio.timeout(10):
+            answer = await other.read()
+        assert answer is not None
+        assert answer.WhichOneof("message") == "update"
+        assert answer.update.seq == result.seq
 
 
 async def test_views_come_with_the_rows_where_they_are_asked_for(world: Platform) -> None:

@@ -77,6 +77,32 @@ async def test_a_table_that_was_stopped_stands_still_after_a_restart(tmp_path: P
         await again.submit(plain_move(again), world.request(mover(again)))
 
 
+async def test_a_table_released_while_it_retires_is_kept_by_its_newer_actor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        retire, begun, may_end = world.journal.retire, asyncio.Event(), asyncio.Event()
+
+        async def held(table_id: str) -> None:
+            begun.set()
+            await may_end.wait()
+            await retire(table_id)
+
+        monkeypatch.setattr(world.journal, "retire", held)
+        await actor.submit(END, world.request("olga"))
+        async with asyncio.timeout(10):
+            await begun.wait()
+        newer = await world.tables.release(TABLE_ID)
+        may_end.set()
+        async with asyncio.timeout(10):
+            await asyncio.gather(*world.tables._background)
+        assert await world.tables.get(TABLE_ID) is newer
+        async with asyncio.timeout(10):
+            with pytest.raises(TableIsClosed):
+                await newer.submit(END, world.request("olga"))
+
+
 # Maintenance
 
 
@@ -123,6 +149,26 @@ async def test_in_maintenance_a_running_match_plays_its_rounds(tmp_path: Path) -
         assert actor.table.round.round_no == 2
 
 
+async def test_in_maintenance_who_plays_on_keeps_the_kasa_and_the_match_waits(
+    tmp_path: Path,
+) -> None:
+    """W2, Ç10: the Nachspiel's time runs, so the answer counts; the next match waits."""
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        await world.tables.set_maintenance(True, "olga")
+        await actor.submit(c.VoidMatch("olga", "once"), world.request("olga"))
+        await until(actor, lambda state: state.phase is Phase.NACHSPIEL)
+        for player in ("anna", "bert"):
+            await actor.submit(c.PlayOn(player), world.request(player))
+        await until(actor, lambda state: state.phase is Phase.COUNTDOWN)
+        world.clock.advance_ms(120_000)
+        await world.settled()
+        assert actor.table.phase is Phase.COUNTDOWN
+        assert [seat.player for seat in actor.table.seats] == ["anna", "bert"]
+        await world.tables.set_maintenance(False, "olga")
+        await until(actor, lambda state: state.round is not None)
+
+
 # Voiding
 
 
@@ -165,6 +211,32 @@ async def test_a_table_that_stands_still_is_ended_and_a_refusal_leaves_it_so(
         await reboot(world)
         assert world.tables.quarantined == {}
         assert actor.table_id not in [each.table_id for each in world.tables.live()]
+
+
+async def test_while_an_operator_ends_a_table_that_stands_still_nobody_else_can_use_it(
+    tmp_path: Path,
+) -> None:
+    """M10: also between its being loaded and the operator's command; two may ask at once."""
+    async with world_in(tmp_path) as world:
+        await world.dealt()
+        await world.tables.quarantine(TABLE_ID, "audit")
+        world.journal.hold()
+        asking = [
+            asyncio.create_task(world.tables.void(TABLE_ID, END, world.request(operator)))
+            for operator in ("olga", "oskar")
+        ]
+        appends = world.journal.appends
+        async with asyncio.timeout(10):
+            while world.journal.appends == appends:
+                await asyncio.wait(asking, timeout=0.01)
+        with pytest.raises(TableQuarantined):
+            await world.tables.get(TABLE_ID)
+        assert world.tables.quarantined.keys() == {TABLE_ID}
+        world.journal.let_go()
+        first, second = await asyncio.gather(*asking, return_exceptions=True)
+        assert not isinstance(first, BaseException)
+        assert isinstance(second, TableIsClosed)
+        assert world.tables.quarantined == {}
 
 
 async def broken(world: World) -> Request:

@@ -161,3 +161,14 @@ def test_values_of_a_later_version_are_shown_by_their_number() -> None:
     assert "? 2" in header
     assert "78" in header
     assert first.endswith("R1 S 79")
+
+
+def test_at_a_closed_table_nobody_is_deciding() -> None:
+    """A table that is ended in its match keeps the seats as they were then."""
+    ended = view()
+    for seat in ended.seats:
+        seat.status = table_pb2.SEAT_STATUS_DECIDING
+    ended.phase = table_pb2.PHASE_NACHSPIEL
+    assert "[deciding]" in table_lines(ended)[1]
+    ended.phase = table_pb2.PHASE_CLOSED
+    assert "[deciding]" not in "".join(table_lines(ended))

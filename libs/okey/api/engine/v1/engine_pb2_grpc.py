@@ -174,8 +174,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PlayOn(self, request, context):
-        """Stays for the Nachspiel and pays the stake again; waits a moment for the wallet (Ç8). Roles: player. Reasons:
-        NOT_DECIDING, MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
+        """Stays for the Nachspiel and pays the stake again; waits a moment for the wallet (Ç8). In maintenance too: the next
+        match waits then. Roles: player. Reasons: NOT_DECIDING, and the wallet's, such as INSUFFICIENT_FUNDS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -212,7 +212,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Play(self, request_iterator, context):
-        """One stream a player and table: attach first, then commands up, results and updates down. A command that is refused,
+        """A stream of one player for one table: attach first, then commands up, results and updates down. A player may have
+        several for a table: each gets every update, and the results of its own commands. A command that is refused,
         malformed or not committed in time (COMMAND_TIMED_OUT) is answered so, and the stream goes on. Roles: player.
         Reasons: ATTACH_FIRST, OTHER_TABLE, and those of the commands.
         """

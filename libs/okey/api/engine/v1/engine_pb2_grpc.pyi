@@ -56,8 +56,8 @@ class TableServiceStub:
     ReturnToSeat: _aio.UnaryUnaryMultiCallable[_engine_pb2.ReturnToSeatRequest, _engine_pb2.ReturnToSeatResponse]
     """Takes the seat back from its stand-in (U8). Roles: player. Reasons: NOT_AWAY, RETURN_TOO_LATE, TURN_EXPIRED."""
     PlayOn: _aio.UnaryUnaryMultiCallable[_engine_pb2.PlayOnRequest, _engine_pb2.PlayOnResponse]
-    """Stays for the Nachspiel and pays the stake again; waits a moment for the wallet (Ç8). Roles: player. Reasons:
-    NOT_DECIDING, MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
+    """Stays for the Nachspiel and pays the stake again; waits a moment for the wallet (Ç8). In maintenance too: the next
+    match waits then. Roles: player. Reasons: NOT_DECIDING, and the wallet's, such as INSUFFICIENT_FUNDS.
     """
     GetTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.GetTableRequest, _engine_pb2.GetTableResponse]
     """The table as the caller may see it: its own seat's view, or the spectators'. Roles: player, lobby, operator,
@@ -72,7 +72,8 @@ class TableServiceStub:
     NO_ROUND.
     """
     Play: _aio.StreamStreamMultiCallable[_engine_pb2.PlayRequest, _engine_pb2.PlayResponse]
-    """One stream a player and table: attach first, then commands up, results and updates down. A command that is refused,
+    """A stream of one player for one table: attach first, then commands up, results and updates down. A player may have
+    several for a table: each gets every update, and the results of its own commands. A command that is refused,
     malformed or not committed in time (COMMAND_TIMED_OUT) is answered so, and the stream goes on. Roles: player.
     Reasons: ATTACH_FIRST, OTHER_TABLE, and those of the commands.
     """
@@ -164,8 +165,8 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.PlayOnRequest,
         context: _aio.ServicerContext[_engine_pb2.PlayOnRequest, _abc.Awaitable[_engine_pb2.PlayOnResponse]],
     ) -> _abc.Awaitable[_engine_pb2.PlayOnResponse]:
-        """Stays for the Nachspiel and pays the stake again; waits a moment for the wallet (Ç8). Roles: player. Reasons:
-        NOT_DECIDING, MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
+        """Stays for the Nachspiel and pays the stake again; waits a moment for the wallet (Ç8). In maintenance too: the next
+        match waits then. Roles: player. Reasons: NOT_DECIDING, and the wallet's, such as INSUFFICIENT_FUNDS.
         """
 
     @_abc_1.abstractmethod
@@ -210,7 +211,8 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _abc.AsyncIterator[_engine_pb2.PlayRequest],
         context: _aio.ServicerContext[_abc.AsyncIterator[_engine_pb2.PlayRequest], _abc.AsyncIterator[_engine_pb2.PlayResponse]],
     ) -> _abc.AsyncIterator[_engine_pb2.PlayResponse]:
-        """One stream a player and table: attach first, then commands up, results and updates down. A command that is refused,
+        """A stream of one player for one table: attach first, then commands up, results and updates down. A player may have
+        several for a table: each gets every update, and the results of its own commands. A command that is refused,
         malformed or not committed in time (COMMAND_TIMED_OUT) is answered so, and the stream goes on. Roles: player.
         Reasons: ATTACH_FIRST, OTHER_TABLE, and those of the commands.
         """
