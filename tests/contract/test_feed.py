@@ -3,7 +3,8 @@
 import asyncio
 import runpy
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,16 @@ from okey.api.events.v1 import events_pb2
 from okey.table.events import CountdownCancelled
 from okey_runtime.clock import VirtualClock
 from okey_runtime.database import Database, Isolation
+from okey_runtime.identity import Identity, Role, set_current_identity
 from okey_runtime.migrations import migrate
 from services.engine.app import MIGRATIONS
 from services.engine.appending import Append, Taken, append_batch
 from services.engine.archive import Archive
+from services.engine.event_servicer import EventServicer
 from services.engine.feed import PAGE_ROWS, CursorAhead, CursorTooOld, FedStore, Feed
 from services.engine.journal import Journal
 from services.engine.record import encode_events
+from services.engine.shedding import Limits, Shedding
 
 A, B, C = "a" * 26, "b" * 26, "c" * 26
 PAYLOAD = encode_events([CountdownCancelled()])
@@ -186,6 +190,42 @@ async def test_a_stream_behind_the_archive_ends_with_the_reason(database: Databa
         await reader.after(page.last, page.archived)
     with pytest.raises(CursorTooOld):
         await reader.start(str(page.last))
+
+
+@dataclass
+class Idle:
+    """Nothing waits here."""
+
+    lag_ms: int = 0
+    waiting: int = 0
+
+
+@pytest.mark.parametrize("is_archived_before", [False, True])
+async def test_a_stream_is_open_while_rows_that_come_next_are_archived(
+    database: Database, is_archived_before: bool
+) -> None:
+    """It gets all that was kept when it began, or is told that something is missing."""
+    store, reader, clock = Journal(database), Feed(database, VirtualClock()), VirtualClock()
+    for seq in range(1, PAGE_ROWS + 1):
+        await store.append([row(A, seq)])
+    await store.append([replace(row(B, 1), is_last=True)])
+    await store.append([row(A, PAGE_ROWS + 1)])
+    await store.retire(B)
+    if is_archived_before:
+        await Archive(database).move(B, now_ms=9)
+    shedding = Shedding(Limits(lag_ms=1, rows=1, streams=1), Idle(), Idle())
+    expires_ms = clock.now_ms() + 600_000
+    set_current_identity(Identity("team", frozenset({Role.INTEGRATOR}), "", expires_ms))
+    async with aclosing(EventServicer(reader, clock, shedding)._rows("")) as stream:
+        for _ in range(PAGE_ROWS):
+            await anext(stream)
+        if is_archived_before:
+            [(table, seq, _)] = read((await anext(stream),))
+            assert (table, seq) == (A, PAGE_ROWS + 1)
+            return
+        await Archive(database).move(B, now_ms=9)
+        with pytest.raises(CursorTooOld):
+            await anext(stream)
 
 
 async def test_a_stream_that_began_after_the_archive_passes_its_rows(database: Database) -> None:
