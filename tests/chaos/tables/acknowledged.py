@@ -26,10 +26,13 @@ def check_acknowledged(
 ) -> Iterator[Finding]:
     """Every command of every client against the rows of its table."""
     stored: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    leaving: dict[tuple[str, str], int] = {}
     for table_id, table in rows.items():
         for row in table:
             if row.request is not None:
                 stored[table_id, row.request.player, row.request.request_id].append(row)
+                if any(isinstance(event, e.LeaveRequested) for event in row.events):
+                    leaving.setdefault((table_id, row.request.player), row.seq)
     asked_for = set()
     players = set()
     for client in clients:
@@ -39,13 +42,22 @@ def check_acknowledged(
         for asked in client.asked:
             key = (client.table_id, client.player, asked.request_id)
             asked_for.add(key)
-            for check, text in _wrong(asked, stored.get(key, [])):
+            found = stored.get(key, [])
+            if not found and _leaves_already(asked, leaving.get((client.table_id, client.player))):
+                continue
+            for check, text in _wrong(asked, found):
                 about = f"{asked.kind} {asked.request_id}"
                 yield Finding(check, client.table_id, client.player, f"{about} {text}")
     for key in sorted(stored.keys() - asked_for):
         table_id, player, request_id = key
         if player in players:
             yield Finding(NOBODY, table_id, player, f"nobody sent request {request_id}")
+
+
+def _leaves_already(asked: Asked, since: int | None) -> bool:
+    """Who has asked to leave before the deal is told so again, and no row says it twice."""
+    is_told = asked.kind == "LeaveSeat" and bool(asked.seqs)
+    return is_told and since is not None and since <= min(asked.seqs)
 
 
 def _wrong(asked: Asked, rows: list[Row]) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,14 @@ from okey.api.engine.v1 import engine_pb2
 from okey.table import events as e
 from okey.table.events import Event
 from services.engine.record import Request, Row
-from tests.chaos.tables.acknowledged import DURABLE, EXPECTED, HONEST, NOBODY, ONCE
+from tests.chaos.tables.acknowledged import (
+    DURABLE,
+    EXPECTED,
+    HONEST,
+    NOBODY,
+    ONCE,
+    check_acknowledged,
+)
 from tests.chaos.tables.checker import STORED, check
 from tests.chaos.tables.clocks import (
     AWAKE,
@@ -280,6 +287,17 @@ def test_an_acknowledged_command_that_is_not_stored(history: History) -> None:
     asked.seqs.append(7)
     asked_of(history).append(asked)
     assert broken(history) == {DURABLE}
+
+
+@pytest.mark.parametrize(("told", "expected"), [(7, set()), (6, {DURABLE})])
+def test_a_repeated_leave_names_a_row_from_the_first_on(told: int, expected: set[str]) -> None:
+    """Who is leaving already gets no second row; who is not has to be stored."""
+    left = Row(7, 0, (e.LeaveRequested(0),), Request("ayse", "request-first", b""))
+    first, again = Asked("LeaveSeat", "request-first", 0), Asked("LeaveSeat", "request-again", 0)
+    first.seqs.append(7)
+    again.seqs.append(told)
+    client = ClientHistory("ayse", "t", asked=[first, again])
+    assert {each.check for each in check_acknowledged([client], {"t": [left]})} == expected
 
 
 def test_an_acknowledged_command_that_is_stored_elsewhere(history: History) -> None:
