@@ -14,6 +14,7 @@ from okey_runtime.channel import open_channel
 from okey_runtime.database import Database
 from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
+from okey_runtime.patience import until_there
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
 from services.engine import event_servicer, operator_servicer, servicer
@@ -27,7 +28,6 @@ from services.engine.journal import Journal
 from services.engine.money_events import MoneyEvents
 from services.engine.operator_servicer import OperatorServicer
 from services.engine.operators import Operators
-from services.engine.patience import until_there
 from services.engine.rating_sink import RatingSink
 from services.engine.renewal import Renewal
 from services.engine.servicer import TableServicer
