@@ -42,6 +42,7 @@ from services.engine.voiding import Voiding
 from services.engine.wallet_sink import WalletSink
 
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
+COMMIT_EVERY_MS: Final = 5
 
 _log = get_logger(__name__)
 
@@ -100,7 +101,7 @@ class EngineApp:
         standstill = Standstill(clock, settings.stall_ms)
         feed = Feed(self._database, clock)
         store = FedStore(WatchedStore(journal, standstill), feed)
-        commit = GroupCommit(store, clock)
+        commit = GroupCommit(store, clock, every_ms=COMMIT_EVERY_MS)
         wallet = WalletSink(self._open(settings.wallet_address, token))
         operators = Operators(self._database)
         tables = self._tables = Tables(

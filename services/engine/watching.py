@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from okey.api.engine.v1 import engine_pb2, table_pb2
-from okey.table.state import TableState
+from okey.table.state import Seat, TableState
 from okey.table.view import SPECTATOR
 from services.engine.metrics import WATCHERS, WATCHERS_CUT
 from services.engine.record import Row, decode_events, encode_events
@@ -136,6 +136,8 @@ class Watchers:
     def __init__(self) -> None:
         self._watchers: set[Watcher] = set()
         self._kept: deque[_Kept] = deque(maxlen=KEPT_ROWS)
+        self._seats: tuple[Seat, ...] = ()
+        self._owners: tuple[str, ...] = ()
         self._allowed = Allowed()
 
     def __len__(self) -> int:
@@ -164,10 +166,13 @@ class Watchers:
 
     def keep(self, before: TableState | None, row: Row) -> None:
         """Remember a row for those who come back."""
-        owners = tuple(seat.player for seat in before.seats) if before is not None else ()
-        if self._kept and self._kept[-1].owners == owners:
-            owners = self._kept[-1].owners  # one tuple for all rows between which nobody moved
-        self._kept.append(_Kept(row.seq, row.payload or encode_events(row.events), owners))
+        seats = before.seats if before is not None else ()
+        if seats is not self._seats:
+            self._seats = seats
+            owners = tuple(seat.player for seat in seats)
+            if owners != self._owners:
+                self._owners = owners  # one tuple for all rows between which nobody moved
+        self._kept.append(_Kept(row.seq, row.payload or encode_events(row.events), self._owners))
 
     def missed(
         self, player: str, after_seq: int, seq: int, now_ms: int, names: dict[str, str]
