@@ -152,6 +152,8 @@ class _Walker:
         timers = running_timers(state)
         late = self._random.choice(timers) if timers else None
         rare = self._random.random()
+        if rare < 0.01:
+            return c.VoidTable("operator", "a walk"), ""
         if rare < 0.05:
             return c.VoidMatch("operator", "a walk"), ""
         if rare < 0.15:

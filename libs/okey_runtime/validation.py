@@ -14,6 +14,11 @@ from okey_runtime.errors import FieldViolation, InvalidField
 _validator: Final = protovalidate.Validator()
 
 
+def keeps_rules(message: Message) -> bool:
+    """Whether the message keeps every shape rule of its proto."""
+    return not _validator.collect_violations(message)
+
+
 def check_message(message: Message) -> None:
     """Return if the message keeps every shape rule of its proto.
 

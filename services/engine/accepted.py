@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from okey.table import events as e
 from services.engine.errors import RequestIdReused
@@ -17,15 +17,14 @@ MOST_KEPT = 20_000
 """Far more than a long Klasik match has; who joins and leaves for ever fills no memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(NamedTuple):
     """The row that a command became; no events where there was nothing to do."""
 
     seq: int
     events: tuple[e.Event, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AcceptedRow:
     """A request, and the row that it became."""
 

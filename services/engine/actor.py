@@ -5,7 +5,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from okey.errors import OkeyError
 from okey.rules.deal import SEED_BYTES
@@ -39,8 +39,7 @@ class Committer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """What one committed row did to the table."""
 
     before: TableState | None

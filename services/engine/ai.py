@@ -21,6 +21,7 @@ from okey_runtime.clock import Clock
 from okey_runtime.codec import encode
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.logging import get_logger
+from okey_runtime.outage import Outage
 from services.engine.actor import TableActor
 from services.engine.background import say_failure
 from services.engine.metrics import BOT_ANSWERS
@@ -93,6 +94,7 @@ class AiSeats:
         self._pace_ms = pace_ms
         self._timeout_s = timeout_ms / 1000
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._outage = Outage("bots", NoAnswer)
 
     def consider(self, actor: TableActor) -> None:
         """Called after each commit: if an AI is to move now, see to it."""
@@ -129,10 +131,10 @@ class AiSeats:
     async def _act(self, actor: TableActor, turn: Turn) -> None:
         """Ask and move; where that fails, move neutrally (U10)."""
         try:
-            action = await self._chooser.choose(_question(actor.table, turn), self._timeout_s)
-        except NoAnswer as error:
+            with self._outage.asking():
+                action = await self._chooser.choose(_question(actor.table, turn), self._timeout_s)
+        except NoAnswer:
             BOT_ANSWERS.labels("NO_ANSWER").inc()
-            _log.warning("bot_gave_no_answer", table_id=actor.table_id, error=str(error))
         else:
             if await _accepted(actor, c.BotMove(turn.seat, turn.number, action), "MOVE"):
                 return

@@ -14,6 +14,7 @@ from okey_runtime.channel import open_channel
 from okey_runtime.database import Database
 from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
+from okey_runtime.patience import until_there
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
 from services.engine import event_servicer, operator_servicer, servicer
@@ -27,7 +28,6 @@ from services.engine.journal import Journal
 from services.engine.money_events import MoneyEvents
 from services.engine.operator_servicer import OperatorServicer
 from services.engine.operators import Operators
-from services.engine.patience import until_there
 from services.engine.rating_sink import RatingSink
 from services.engine.renewal import Renewal
 from services.engine.servicer import TableServicer
@@ -42,6 +42,7 @@ from services.engine.voiding import Voiding
 from services.engine.wallet_sink import WalletSink
 
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
+COMMIT_EVERY_MS: Final = 5
 
 _log = get_logger(__name__)
 
@@ -100,7 +101,7 @@ class EngineApp:
         standstill = Standstill(clock, settings.stall_ms)
         feed = Feed(self._database, clock)
         store = FedStore(WatchedStore(journal, standstill), feed)
-        commit = GroupCommit(store, clock)
+        commit = GroupCommit(store, clock, every_ms=COMMIT_EVERY_MS)
         wallet = WalletSink(self._open(settings.wallet_address, token))
         operators = Operators(self._database)
         tables = self._tables = Tables(

@@ -12,7 +12,7 @@ from services.engine.schema import feed, journal, players, seated, tables
 from services.engine.set_based import delete_pairs, insert_new, put
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Append:
     """A row that shall become ``seq`` of its table, with who joins and leaves by it (W3).
 

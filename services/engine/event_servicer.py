@@ -48,8 +48,7 @@ class EventServicer(events_pb2_grpc.EventServiceServicer):
                     yield response
 
     async def _rows(self, cursor: str) -> AsyncGenerator[Any, None]:
-        position = await self._feed.start(cursor)
-        known = position or None
+        position, archived = await self._feed.start(cursor)
         left_s = max(0, current_identity().expires_ms - self._clock.now_ms()) / 1000
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None, "streams are served by tasks"
@@ -57,7 +56,7 @@ class EventServicer(events_pb2_grpc.EventServiceServicer):
         expiry = loop.call_later(left_s, expired.set)
         try:
             while True:
-                page = await self._next(position, known, expired)
+                page = await self._next(position, archived, expired)
                 if not isinstance(page, Page):
                     yield events_pb2.SubscribeResponse(cursor=str(position), end=page)
                     return
@@ -67,15 +66,15 @@ class EventServicer(events_pb2_grpc.EventServiceServicer):
                         yield row
                 finally:
                     unread.cancel()
-                position, known = page.last, max(known or 0, page.archived)
+                position = page.last
         finally:
             expiry.cancel()
 
     async def _next(
-        self, position: int, known: int | None, expired: asyncio.Event
+        self, position: int, archived: int, expired: asyncio.Event
     ) -> Page | End.ValueType:
         """The next page, or why there is none."""
-        page = asyncio.ensure_future(self._feed.after(position, known))
+        page = asyncio.ensure_future(self._feed.after(position, archived))
         ends = [asyncio.ensure_future(each.wait()) for each in (self._stopping, expired)]
         try:
             await asyncio.wait([page, *ends], return_when=asyncio.FIRST_COMPLETED)

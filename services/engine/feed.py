@@ -9,7 +9,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from google.protobuf.message import DecodeError
 from sqlalchemy import select
@@ -60,6 +60,15 @@ class Page:
     archived: int
 
 
+class Start(NamedTuple):
+    """Where a caller begins: after a position; rows up to ``archived`` may be missing from then on,
+    since they had left before it began.
+    """
+
+    position: int
+    archived: int
+
+
 class Feed:
     """Gives pages of rows; ``news`` is to be called whenever rows may have been committed."""
 
@@ -69,8 +78,8 @@ class Feed:
         self._news = asyncio.Event()
         self._pages: OrderedDict[int, asyncio.Task[Page]] = OrderedDict()
 
-    async def start(self, cursor: str) -> int:
-        """The position after which a caller with this cursor goes on.
+    async def start(self, cursor: str) -> Start:
+        """Where a caller with this cursor begins.
 
         Raises:
             CursorAhead: there is no such position yet.
@@ -79,9 +88,9 @@ class Feed:
         """
         last, archived = await self._bounds()
         if cursor == "latest":
-            return last
+            return Start(last, archived)
         if not cursor:
-            return 0
+            return Start(0, archived)
         position = int(cursor)
         if position > last:
             raise CursorAhead(
@@ -90,13 +99,12 @@ class Feed:
             )
         if position < archived:
             raise _too_old(position, archived)
-        return position
+        return Start(position, archived)
 
-    async def after(self, position: int, known: int | None = None) -> Page:
+    async def after(self, position: int, archived: int = 0) -> Page:
         """The next rows, at most ``PAGE_ROWS``, once there are any.
 
-        Rows up to ``known`` may be missing: they were archived before the caller began; None where
-        it begins now, with whatever is kept.
+        Rows up to ``archived`` may be missing: they had left before the caller began.
 
         Raises:
             CursorTooOld: rows after the position were archived since.
@@ -105,7 +113,7 @@ class Feed:
         while True:
             news = self._news
             page = await self._page(position)
-            if known is not None and page.archived > max(position, known):
+            if page.archived > max(position, archived):
                 raise _too_old(position, page.archived)
             if page.rows:
                 return page

@@ -16,6 +16,7 @@ from okey_runtime.errors import internal_status, to_status
 from okey_runtime.identity import Identity
 from okey_runtime.interceptors import checked_message
 from okey_runtime.logging import get_logger
+from okey_runtime.validation import keeps_rules
 from services.engine.actor import TableActor
 from services.engine.errors import NotThisPlayer
 from services.engine.following import From, Write, follow, watching
@@ -116,23 +117,35 @@ class StreamCommands:
         self._actor = actor
         self._player = player
         self._watcher = watcher
-        self._room = asyncio.Semaphore(MOST_IN_FLIGHT)
+        self._in_flight = 0
+        self._answered: asyncio.Future[None] | None = None
 
     async def read(self, requests: AsyncIterator[object]) -> None:
         """Begin every command; where the caller says no more, end the stream after the answers."""
         async for request in requests:
-            await self._room.acquire()
+            await self._until_fewer(MOST_IN_FLIGHT)
             if self._watcher.has_ended:
                 return  # as with the caller's token
+            self._in_flight += 1
             self._begin(request)
-        for _ in range(MOST_IN_FLIGHT):
-            await self._room.acquire()
+        await self._until_fewer(1)
         self._watcher.end(_NO_REASON)
+
+    async def _until_fewer(self, commands: int) -> None:
+        while self._in_flight >= commands:
+            self._answered = asyncio.get_running_loop().create_future()
+            await self._answered
+
+    def _written(self) -> None:
+        """An answer was handed to the caller."""
+        self._in_flight -= 1
+        if self._answered is not None and not self._answered.done():
+            self._answered.set_result(None)
 
     def _begin(self, request: object) -> None:
         request_id = _request_id(request)
         try:
-            checked: engine_pb2.PlayRequest = checked_message(request)
+            checked = _checked(request)
             message = _command(checked)
             self._refuse_if_not_ours(message)
             begun = self._commands.begin(self._actor, self._player, message, checked.timeout_ms)
@@ -166,7 +179,7 @@ class StreamCommands:
     def _tell(self, result: engine_pb2.CommandResult) -> None:
         """Answer; once that was handed to the caller another command may come."""
         wire = engine_pb2.PlayResponse(result=result).SerializeToString()
-        self._watcher.answer(Answered(wire, self._room.release))
+        self._watcher.answer(Answered(wire, self._written))
 
 
 def _attach(request: object) -> engine_pb2.Attach:
@@ -176,6 +189,20 @@ def _attach(request: object) -> engine_pb2.Attach:
             attach: engine_pb2.Attach = message.attach
             return attach
     raise NotAttached("send attach with the table first, then commands")
+
+
+def _checked(request: object) -> engine_pb2.PlayRequest:
+    """A message of the stream, if it keeps the shape rules.
+
+    Beside its command it has one field only: without that the command alone is looked at, in half
+    the time.
+    """
+    if isinstance(request, engine_pb2.PlayRequest) and not request.timeout_ms:
+        case = request.WhichOneof("message")
+        if case is not None and keeps_rules(getattr(request, case)):
+            return request
+    checked: engine_pb2.PlayRequest = checked_message(request)
+    return checked
 
 
 def _command(request: engine_pb2.PlayRequest) -> Message:

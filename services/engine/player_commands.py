@@ -16,7 +16,8 @@ from okey_runtime.identity import display_name
 from services.engine.accepted import HELD, Accepted
 from services.engine.actor import TableActor
 from services.engine.ai import action_of
-from services.engine.errors import command_timed_out, stake_declined
+from services.engine.deadlines import Deadlines
+from services.engine.errors import stake_declined
 from services.engine.record import Request
 
 _DRAWS: Final = ("draw_from_stock", "draw_from_discard")
@@ -24,8 +25,8 @@ _DRAWS: Final = ("draw_from_stock", "draw_from_discard")
 
 def request_of(player: str, message: Message, request_id: str) -> Request:
     """Who asks for what under which id; the digest covers the kind of request too."""
-    content = message.SerializeToString(deterministic=True)
     kind = message.DESCRIPTOR.full_name.encode()
+    content = message.SerializeToString(deterministic=True)
     return Request(player, request_id, hashlib.sha256(kind + b"\0" + content).digest())
 
 
@@ -47,7 +48,7 @@ class PlayerCommands:
 
     def __init__(self, hold_wait_ms: int, timeout_ms: int) -> None:
         self._hold_wait_s = hold_wait_ms / 1000
-        self._timeout_ms = timeout_ms
+        self._deadlines = Deadlines(timeout_ms)
 
     def begin(
         self, actor: TableActor, player: str, message: Message, timeout_ms: int = 0
@@ -156,16 +157,11 @@ class PlayerCommands:
         self, answer: asyncio.Future[Accepted], timeout_ms: int = 0
     ) -> asyncio.Future[Accepted]:
         """The answer, or in time that there is none: what was not begun by then never counts."""
-        within_ms = min(timeout_ms or self._timeout_ms, self._timeout_ms)
-        loop = asyncio.get_running_loop()
-        deadline = loop.call_later(within_ms / 1000, _give_up, answer, within_ms)
-        answer.add_done_callback(lambda _: deadline.cancel())
+        if 0 < timeout_ms < self._deadlines.within_ms:
+            self._deadlines.watch_sooner(answer, timeout_ms)
+        else:
+            self._deadlines.watch(answer)
         return answer
-
-
-def _give_up(answer: asyncio.Future[Accepted], within_ms: int) -> None:
-    if not answer.done():
-        answer.set_exception(command_timed_out(within_ms))
 
 
 def _command_of(player: str, message: Message) -> c.Command:

@@ -1,17 +1,26 @@
-"""What one journal row holds: the events of one command, as protobuf."""
+"""What one journal row holds: the events of one command, as protobuf.
+
+Some of these are made for every command; they are not frozen, since that makes them four times
+slower to make.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, cast, get_args
 
 from okey.api.journal.v1 import journal_pb2
-from okey.table.events import Event
+from okey.table.events import Event, TileDiscarded, TileDrawn
 from okey_runtime.codec import UndecodableMessage, UnionCodec
 
 _EVENTS: Final = UnionCodec(get_args(Event), journal_pb2.StoredEvent, oneof="event", is_exact=True)
 
+_FEW: Final = frozenset({TileDrawn, TileDiscarded})
+"""Events of which there are few different ones, at all tables together, and which come often."""
+_MANY_EVENTS: Final = 2_048
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Request:
     """Who asked for a row under which id; ``digest`` is the SHA-256 of the request's content."""
 
@@ -20,7 +29,7 @@ class Request:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Row:
     """One row of a table's journal; ``at_ms`` is when its command arrived, ``payload`` its events
     as they are stored.
@@ -35,8 +44,15 @@ class Row:
 
 def encode_events(events: Sequence[Event]) -> bytes:
     """The events as a row's payload."""
-    record = journal_pb2.Record(events=[_EVENTS.encode(event) for event in events])
-    return record.SerializeToString()
+    # A record is its events one after another, so each can be made alone.
+    return b"".join([_often(e) if type(e) in _FEW else _once(e) for e in events])
+
+
+def _once(event: Event) -> bytes:
+    return journal_pb2.Record(events=[_EVENTS.encode(event)]).SerializeToString()
+
+
+_often: Final = lru_cache(_MANY_EVENTS)(_once)
 
 
 def decode_events(payload: bytes) -> tuple[Event, ...]:

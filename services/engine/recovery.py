@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from okey.errors import Exhausted, Unavailable
+from okey_runtime.backoff import waits_s
 from okey_runtime.clock import Clock
 from okey_runtime.logging import get_logger
-from services.engine.backoff import waits_s
 from services.engine.errors import TableQuarantined
 from services.engine.journal import Unretired
 from services.engine.metrics import UNLOADED

@@ -20,12 +20,12 @@ from okey.errors import Exhausted, OkeyError, Unavailable
 from okey.table import commands as c
 from okey.table.state import TableState
 from okey_runtime import failpoints
+from okey_runtime.backoff import waits_s
 from okey_runtime.clock import Clock
 from okey_runtime.logging import get_logger
 from okey_runtime.outage import Outage
 from services.engine.actor import Change, TableActor
 from services.engine.background import say_failure
-from services.engine.backoff import waits_s
 from services.engine.metrics import RELAY_ANSWERS, RELAY_OLDEST_SECONDS, RELAY_WAITING
 from services.engine.record import Row
 

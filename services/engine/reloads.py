@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import Any, Final
 
 from okey.errors import Exhausted, Unavailable
+from okey_runtime.backoff import waits_s
 from okey_runtime.logging import get_logger
-from services.engine.backoff import waits_s
 from services.engine.errors import TableQuarantined, TableReloading
 
 WAIT_S: Final = 1.0

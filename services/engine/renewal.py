@@ -4,9 +4,9 @@ import asyncio
 from typing import Final
 
 from okey.errors import Exhausted, Unavailable
+from okey_runtime.backoff import waits_s
 from okey_runtime.logging import get_logger
 from services.engine.accepted import Accepted
-from services.engine.backoff import waits_s
 from services.engine.journal import Journal
 from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Final, get_args
 
 from okey.api.engine.v1 import engine_pb2
-from okey.table.events import Event
-from okey.table.prompt import Choices, choices, moment
-from okey.table.public import OpenEvent, PublicEvent, public_event
+from okey.table.events import Event, TileDiscarded
+from okey.table.prompt import Choices, choices, has_same_choices, moment
+from okey.table.public import OpenEvent, PublicEvent, PublicTileDrawn, public_event
 from okey.table.state import TableState
 from okey.table.view import view
 from okey_runtime.codec import encode
@@ -20,8 +20,11 @@ from services.engine.wire import named_view, names_shown, public_message, viewer
 
 _OPEN: Final = frozenset(get_args(OpenEvent))
 """Events that everybody sees as they are."""
+_FEW: Final = frozenset({PublicTileDrawn, TileDiscarded})
+"""Events of which there are few different ones, at all tables together, and which come often."""
 
 _MANY_CHOICES: Final = 1_024
+_MANY_EVENTS: Final = 2_048
 _UPDATE: Final = engine_pb2.PlayResponse.UPDATE_FIELD_NUMBER
 _PROMPT: Final = engine_pb2.TableUpdate.PROMPT_FIELD_NUMBER
 assert _UPDATE == engine_pb2.WatchTableResponse.UPDATE_FIELD_NUMBER, "one row, two kinds of stream"
@@ -30,8 +33,17 @@ assert _UPDATE == engine_pb2.WatchTableResponse.UPDATE_FIELD_NUMBER, "one row, t
 class RowUpdates:
     """One row for everybody who follows the table while it is committed."""
 
-    def __init__(self, after: TableState, row: Row, now_ms: int, names: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        after: TableState,
+        row: Row,
+        now_ms: int,
+        names: Mapping[str, str],
+        allowed: "Allowed",
+    ) -> None:
+        """``allowed`` knows what everybody may do after the row."""
         self._after = after
+        self._allowed = allowed
         self._row = row
         self._now_ms = now_ms
         self._names = names
@@ -40,32 +52,72 @@ class RowUpdates:
         ).SerializeToString()
         self._moment = encode(moment(after), engine_pb2.Prompt).SerializeToString()
         self._made: dict[Event | PublicEvent, bytes] = {}
-        self._is_open = all(type(event) in _OPEN for event in row.events)
+        self._open = b""
+        if all(type(event) in _OPEN for event in row.events):
+            self._open = b"".join(map(_encoded, row.events))
 
     def wire(self, player: str, was: int, now: int, *, with_view: bool) -> bytes:
         """A ``PlayResponse``, or ``WatchTableResponse``, with what the player sees of the row: who
         owned the seat ``was`` before it, and owns ``now`` after it (SPECTATOR for none).
         """
-        mine = _choices(choices(self._after, now))
-        update = self._head + self._events(player, was) + _field(_PROMPT, self._moment + mine)
+        prompt = _field(_PROMPT, self._moment + self._allowed.to(now))
+        update = self._head + (self._open or self._events(player, was)) + prompt
         if with_view:
             seen = named_view(view(self._after, now), self._row.seq, self._now_ms, self._names)
             update += engine_pb2.TableUpdate(view=seen).SerializeToString()
         return _field(_UPDATE, update)
 
     def _events(self, player: str, was: int) -> bytes:
-        if self._is_open:
-            return b"".join([self._event(event) for event in self._row.events])
         viewers = viewers_along(self._row.events, player, was)
         pairs = zip(self._row.events, viewers, strict=True)
         return b"".join([self._event(public_event(event, viewer)) for event, viewer in pairs])
 
-    def _event(self, event: Event | PublicEvent) -> bytes:
+    def _event(self, event: PublicEvent) -> bytes:
         made = self._made.get(event)
         if made is None:
-            update = engine_pb2.TableUpdate(events=[public_message(event)])
-            made = self._made[event] = update.SerializeToString()
+            made = self._made[event] = _encoded(event)
         return made
+
+
+class Allowed:
+    """What each viewer of a table may do after its newest row, as the bytes of a prompt; what the
+    row has not changed is not made again.
+    """
+
+    def __init__(self) -> None:
+        self._state: TableState | None = None
+        self._made: dict[int, bytes] = {}
+
+    def follow(self, before: TableState | None, after: TableState) -> None:
+        """A row was committed."""
+        if before is None or before is not self._state:
+            self._made = {}
+        else:
+            self._made = {
+                viewer: made
+                for viewer, made in self._made.items()
+                if has_same_choices(before, after, viewer)
+            }
+        self._state = after
+
+    def to(self, viewer: int) -> bytes:
+        """What the viewer (a seat, or SPECTATOR) may do now."""
+        made = self._made.get(viewer)
+        if made is None:
+            assert self._state is not None, "asked before any row"
+            made = self._made[viewer] = _choices(choices(self._state, viewer))
+        return made
+
+
+def _encoded(event: Event | PublicEvent) -> bytes:
+    return _often(event) if type(event) in _FEW else _once(event)
+
+
+def _once(event: Event | PublicEvent) -> bytes:
+    return engine_pb2.TableUpdate(events=[public_message(event)]).SerializeToString()
+
+
+_often: Final = lru_cache(_MANY_EVENTS)(_once)
 
 
 @lru_cache(_MANY_CHOICES)

@@ -77,9 +77,26 @@ class WalletSink:
 
 def wallet_calls(config: TableConfig, row: Row) -> list[WalletCall]:
     """The requests that a row asks for, in order; a key is the event's place in the journal."""
-    keyed = ((event, f"{config.table_id}-{row.seq}-{i}") for i, event in enumerate(row.events))
-    found = (_call(event, config, key) for event, key in keyed)
+    found = (
+        _call(event, config, f"{config.table_id}-{row.seq}-{index}")
+        for index, event in enumerate(row.events)
+        if type(event) in _TOLD
+    )
     return [call for call in found if call is not None]
+
+
+_TOLD: Final = frozenset(
+    {
+        e.SeatRequested,
+        e.SeatVacated,
+        e.MatchStartRequested,
+        e.SeatForfeited,
+        e.MatchEnded,
+        e.MatchVoided,
+        e.TableClosed,
+    }
+)
+"""The events that the wallet hears of; hardly any row has one."""
 
 
 def _call(event: e.Event, config: TableConfig, key: str) -> WalletCall | None:

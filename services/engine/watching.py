@@ -4,14 +4,14 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from okey.api.engine.v1 import engine_pb2, table_pb2
-from okey.table.state import TableState
+from okey.table.state import Seat, TableState
 from okey.table.view import SPECTATOR
 from services.engine.metrics import WATCHERS, WATCHERS_CUT
 from services.engine.record import Row, decode_events, encode_events
-from services.engine.updates import RowUpdates
+from services.engine.updates import Allowed, RowUpdates
 from services.engine.wire import update_message, viewers_along
 
 StreamEndReason = engine_pb2.StreamEndReason
@@ -21,8 +21,7 @@ KEPT_ROWS: Final = 256
 CUT_AFTER_S: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """A row, or the whole table, as all who see the same see it.
 
     ``wire`` is the message that carries it, made once for all of them; row and table have the same
@@ -43,8 +42,7 @@ class Shown:
         return cls(view.seq, engine_pb2.PlayResponse(snapshot=view).SerializeToString())
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):
     """The answer to a command; ``written`` is called once it was sent."""
 
     wire: bytes
@@ -71,6 +69,7 @@ class Watcher:
         self._unread: deque[Sent] = deque()
         self._end: StreamEndReason.ValueType | None = None
         self._reader: asyncio.Future[None] | None = None
+        self._loop = asyncio.get_running_loop()
 
     @property
     def has_ended(self) -> bool:
@@ -101,7 +100,7 @@ class Watcher:
             if reason:
                 WATCHERS_CUT.labels(StreamEndReason.Name(reason)).inc()
             self._wake_up()
-            self._cutting = asyncio.get_running_loop().call_later(CUT_AFTER_S, self._cut)
+            self._cutting = self._loop.call_later(CUT_AFTER_S, self._cut)
 
     def close(self) -> None:
         """The stream is over."""
@@ -113,7 +112,7 @@ class Watcher:
         while not self._unread:
             if self._end is not None:
                 return self._end
-            self._reader = asyncio.get_running_loop().create_future()
+            self._reader = self._loop.create_future()
             await self._reader
         return self._unread.popleft()
 
@@ -122,7 +121,7 @@ class Watcher:
             self._reader.set_result(None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Kept:
     """A row of the recent past as it is stored, with who owned which seat before it."""
 
@@ -137,6 +136,9 @@ class Watchers:
     def __init__(self) -> None:
         self._watchers: set[Watcher] = set()
         self._kept: deque[_Kept] = deque(maxlen=KEPT_ROWS)
+        self._seats: tuple[Seat, ...] = ()
+        self._owners: tuple[str, ...] = ()
+        self._allowed = Allowed()
 
     def __len__(self) -> int:
         return len(self._watchers)
@@ -164,10 +166,13 @@ class Watchers:
 
     def keep(self, before: TableState | None, row: Row) -> None:
         """Remember a row for those who come back."""
-        owners = tuple(seat.player for seat in before.seats) if before is not None else ()
-        if self._kept and self._kept[-1].owners == owners:
-            owners = self._kept[-1].owners  # one tuple for all rows between which nobody moved
-        self._kept.append(_Kept(row.seq, row.payload or encode_events(row.events), owners))
+        seats = before.seats if before is not None else ()
+        if seats is not self._seats:
+            self._seats = seats
+            owners = tuple(seat.player for seat in seats)
+            if owners != self._owners:
+                self._owners = owners  # one tuple for all rows between which nobody moved
+        self._kept.append(_Kept(row.seq, row.payload or encode_events(row.events), self._owners))
 
     def missed(
         self, player: str, after_seq: int, seq: int, now_ms: int, names: dict[str, str]
@@ -196,7 +201,8 @@ class Watchers:
         """Give a committed row to everybody, made once for all who see the same."""
         self.keep(before, row)
         if self._watchers:
-            self._give(before, after, row, RowUpdates(after, row, now_ms, names))
+            self._allowed.follow(before, after)
+            self._give(before, after, row, RowUpdates(after, row, now_ms, names, self._allowed))
         if after.is_done:
             self.end_all(StreamEndReason.STREAM_END_REASON_TABLE_CLOSED)
 
@@ -205,7 +211,9 @@ class Watchers:
     ) -> None:
         made: dict[tuple[int, int, bool], Shown] = {}
         # Looked up, because a crowd may watch.
-        seats_before, seats_after = _seats(before), _seats(after)
+        seats_after = _seats(after)
+        has_moved = before is None or before.seats is not after.seats
+        seats_before = _seats(before) if has_moved else seats_after
         for watcher in list(self._watchers):
             was = seats_before.get(watcher.player, SPECTATOR)
             now = seats_after.get(watcher.player, SPECTATOR)

@@ -16,6 +16,7 @@ from okey_runtime.database import Database
 from okey_runtime.keys import make_chain_key
 from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
+from okey_runtime.patience import until_there
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import ServiceToken
 from services.wallet.auditing import Auditor
@@ -109,19 +110,19 @@ class WalletApp:
         return ACCESS
 
     async def start(self, host: ServiceServer) -> None:
-        """Bring the schema up to date and serve it.
+        """Bring the schema up to date and serve it; a database that is away is waited for.
 
-        Raises ``DatabaseUrlMissing``, ``KeyFileBroken`` or ``DatabaseAway``.
+        Raises ``DatabaseUrlMissing`` or ``KeyFileBroken``.
         """
         settings = self._settings
         if settings.database_url is None:
             raise DatabaseUrlMissing("no database for the ledger: set OKEY_DATABASE_URL")
         keys = self._keys()
-        if settings.owner_database_url is None:
-            await migrate(settings.database_url, MIGRATIONS)
-        else:
-            await migrate_ledger(settings.owner_database_url, settings.database_url)
-        database = self._database = Database(settings.database_url)
+        url, owner_url = settings.database_url, settings.owner_database_url
+        await until_there(
+            lambda: migrate_ledger(owner_url, url) if owner_url else migrate(url, MIGRATIONS)
+        )
+        database = self._database = Database(url)
         house = House(
             rule_sets={DEFAULT_RULE_SET.version: DEFAULT_RULE_SET},
             current_version=DEFAULT_RULE_SET.version,

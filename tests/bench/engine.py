@@ -60,7 +60,7 @@ class Bench:
         """CPU a command on both databases, and a profile."""
         heads = (
             *("database", "engine µs", "bare µs", "x bare", "engine /s"),
-            *("bare hurried µs", "bare hurried /s", "bytes"),
+            *("bare hurried µs", "bare hurried /s", "x bare hurried", "bytes"),
         )
         sheet = Sheet("A command over Play: server CPU, and as fast as it goes", heads)
         async with self._sqlite("commands on SQLite") as (stand, url):
@@ -145,6 +145,7 @@ class Bench:
                 f"{engine.per_s:,.0f}",
                 f"{figures.bare_hurried.cpu_us:,.0f}",
                 f"{figures.bare_hurried.per_s:,.0f}",
+                f"{figures.hurried_ratio:.2f}",
                 " / ".join(map(str, figures.pairs[-1].sizes)),
             )
         )

@@ -30,17 +30,15 @@ async def measure_turns(stand: Stand, url: str, tables: int, turns: int) -> Turn
     plans = [Plan(table_config(number), now_ms) for number in range(tables)]
     seeded = await seed_tables(url, plans, now_ms)
     traffic = Traffic()
-    async with (
-        stand.engine(url) as engine,
-        seated(stand, engine.address, seeded, traffic) as played,
-    ):
+    async with stand.engine(url) as engine:
         await engine.until_loaded(tables)
-        await _play(played, _WARM_UP_TURNS)
-        traffic.clear()
-        loop = asyncio.get_running_loop()
-        cpu_s, started_s = engine.process.cpu_s(), loop.time()
-        await _play(played, turns)
-        cpu_s, seconds = engine.process.cpu_s() - cpu_s, loop.time() - started_s
+        async with seated(stand, engine.address, seeded, traffic) as played:
+            await _play(played, _WARM_UP_TURNS)
+            traffic.clear()
+            loop = asyncio.get_running_loop()
+            cpu_s, started_s = engine.process.cpu_s(), loop.time()
+            await _play(played, turns)
+            cpu_s, seconds = engine.process.cpu_s() - cpu_s, loop.time() - started_s
     latencies = [1000 * latency_s for latency_s in traffic.latencies_s]
     return TurnFigures(tables, Spread.of(latencies), cpu_s / seconds, len(latencies) / seconds)
 

@@ -151,8 +151,8 @@ async def test_a_cursor_must_be_ours_and_its_rows_kept(database: Database) -> No
     await Journal(database).append([row(A, 1)])
     await Journal(database).append([row(A, 2)])
     reader = Feed(database, VirtualClock())
-    last = await reader.start("latest")
-    assert (await reader.start(""), await reader.start(str(last))) == (0, last)
+    last, _ = await reader.start("latest")
+    assert (await reader.start(""), await reader.start(str(last))) == ((0, 0), (last, 0))
     with pytest.raises(CursorAhead):
         await reader.start(str(last + 1))
 
@@ -167,10 +167,10 @@ async def test_rows_that_were_archived_are_not_passed_over_silently(database: Da
     await Archive(database).move(A, now_ms=9)
     with pytest.raises(CursorTooOld):
         await reader.start(str(cursors[B, 1]))
-    position = await reader.start(str(cursors[A, 2]))
-    page = await Feed(database, VirtualClock()).after(position)
+    start = await reader.start(str(cursors[A, 2]))
+    page = await Feed(database, VirtualClock()).after(*start)
     assert [(table, seq) for table, seq, _ in read(page.rows)] == [(B, 2)]
-    kept = await Feed(database, VirtualClock()).after(await reader.start(""))
+    kept = await Feed(database, VirtualClock()).after(*await reader.start(""))
     assert [(table, seq) for table, seq, _ in read(kept.rows)] == [(B, 1), (B, 2)]
 
 
@@ -187,7 +187,7 @@ async def test_a_stream_behind_the_archive_ends_with_the_reason(database: Databa
     assert len(page.rows) == PAGE_ROWS
     await Archive(database).move(B, now_ms=9)
     with pytest.raises(CursorTooOld):
-        await reader.after(page.last, page.archived)
+        await reader.after(page.last)
     with pytest.raises(CursorTooOld):
         await reader.start(str(page.last))
 
@@ -237,9 +237,45 @@ async def test_a_stream_that_began_after_the_archive_passes_its_rows(database: D
     await store.append([row(A, PAGE_ROWS + 1)])
     await store.retire(B)
     await Archive(database).move(B, now_ms=9)
-    page = await reader.after(0)
-    assert page.last < page.archived
-    rest = await reader.after(page.last, page.archived)
+    position, archived = await reader.start("")
+    page = await reader.after(position, archived)
+    assert page.last < page.archived == archived
+    rest = await reader.after(page.last, archived)
+    assert [(table, seq) for table, seq, _ in read(rest.rows)] == [(A, PAGE_ROWS + 1)]
+
+
+async def test_a_stream_that_waits_for_the_first_row_misses_none_that_is_archived_at_once(
+    database: Database,
+) -> None:
+    """It began when there was nothing, so a table that came and went since is missing."""
+    store, reader = Journal(database), Feed(database, VirtualClock())
+    position, archived = await reader.start("")
+    await store.append([row(A, 1)])
+    await store.append([replace(row(A, 2), is_last=True)])
+    await store.append([row(B, 1)])
+    await store.retire(A)
+    await Archive(database).move(A, now_ms=9)
+    with pytest.raises(CursorTooOld):
+        await reader.after(position, archived)
+    page = await reader.after(*await reader.start(""))
+    assert [(table, seq) for table, seq, _ in read(page.rows)] == [(B, 1)]
+
+
+async def test_who_begins_after_the_archive_is_not_turned_away_by_a_page_that_was_read_before(
+    database: Database,
+) -> None:
+    """However often it begins anew: the page still stands in memory."""
+    store, reader = Journal(database), Feed(database, VirtualClock())
+    for seq in range(1, PAGE_ROWS + 1):
+        await store.append([row(A, seq)])
+    await store.append([replace(row(B, 1), is_last=True)])
+    await store.append([row(A, PAGE_ROWS + 1)])
+    await store.retire(B)
+    await reader.after(0)
+    await Archive(database).move(B, now_ms=9)
+    position, archived = await reader.start("")
+    page = await reader.after(position, archived)
+    rest = await reader.after(page.last, archived)
     assert [(table, seq) for table, seq, _ in read(rest.rows)] == [(A, PAGE_ROWS + 1)]
 
 

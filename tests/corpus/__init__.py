@@ -7,13 +7,14 @@ day wrote them, and after every row a digest of the state, over the fields that 
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
+from okey.table.events import Event
 from okey.table.state import TableState
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "data" / "events"
@@ -66,6 +67,28 @@ def write(generation: Path, shape: Shape, tables: Mapping[str, list[OldRow]]) ->
             for row in old_rows
         ]
         (generation / f"{name}.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def everything() -> set[str]:
+    """The events, and their fields that came later or are often left out: those with a default."""
+    events = get_args(Event)
+    return {each.__name__ for each in events} | {
+        f"{each.__name__}.{field.name}"
+        for each in events
+        for field in fields(each)
+        if field.default is not MISSING
+    }
+
+
+def shown_in(events: Iterable[Event]) -> set[str]:
+    """What of ``everything`` these events show: a field by another value than its default."""
+    shown = set()
+    for event in events:
+        shown.add(type(event).__name__)
+        for field in fields(event):
+            if field.default is not MISSING and getattr(event, field.name) != field.default:
+                shown.add(f"{type(event).__name__}.{field.name}")
+    return shown
 
 
 def digest_of(state: TableState, shape: Shape) -> str:

@@ -1,11 +1,10 @@
 """Write a generation of old journals: ``python -m tests.corpus 2027-01-15``."""
 
 import sys
-from typing import Final, get_args
+from typing import Final
 
-from okey.table.events import Event
 from services.engine.record import encode_events
-from tests.corpus import FOLDER, OldRow, digest_of, shapes_in, write
+from tests.corpus import FOLDER, OldRow, digest_of, everything, shapes_in, shown_in, write
 from tests.walk import KINDS, Step, table_named, walk
 
 _MOST_ROWS: Final = 260
@@ -13,13 +12,15 @@ _SEEDS: Final = range(1, 60)
 
 
 def chosen() -> dict[str, list[Step]]:
-    """For each kind the tables that show an event which no earlier one does, one at least."""
-    missing = {each.__name__ for each in get_args(Event)}
+    """For each kind the tables that show an event or a field which no earlier one does, one at
+    least.
+    """
+    missing = everything()
     found: dict[str, list[Step]] = {}
     for kind in KINDS:
         for seed in _SEEDS:
             steps = list(walk(table_named(kind, seed), seed, _MOST_ROWS))
-            shown = {type(event).__name__ for step in steps for event in step.row.events}
+            shown = shown_in(event for step in steps for event in step.row.events)
             is_first = not any(name.startswith(kind) for name in found)
             if steps[-1].after.is_done and len(steps) > 50 and (missing & shown or is_first):
                 found[f"{kind}-{seed}"] = steps

@@ -301,7 +301,7 @@ def _discard(state: TableState, event: e.TileDiscarded) -> TableState:
         hand,
         rack=tuple(rack),
         pile=(*hand.pile, event.tile),
-        taken=without(hand.taken, (event.tile,)),
+        taken=without(hand.taken, (event.tile,)) if hand.taken else (),
     )
     discarded = replace(
         running,

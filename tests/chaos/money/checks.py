@@ -18,6 +18,7 @@ from services.wallet.auditing import Auditor, FullAudit
 from services.wallet.chain import ChainKeys
 from services.wallet.engine_client import EngineClient
 from services.wallet.sealer import Sealer
+from tests.chaos.leaving import Leaving
 from tests.chaos.money.load import Load
 from tests.chaos.money.stand import Stand
 
@@ -63,16 +64,15 @@ async def require_exactly_once(stand: Stand, load: Load) -> int:
         assert await books.read(_booked_holds) == Counter(match_id for _, match_id in holds)
         assert await tables.read(_paid_seats) <= {hold_id for hold_id, _ in holds}
         stored = await tables.read(_requests)
-        left = await tables.read(_asked_to_leave)
+        leaving = await tables.read(_leaving)
     finally:
         await books.close()
         await tables.close()
     missing = set(load.acknowledged) - stored
-    # Who is leaving already is told so, and no further row says it.
     again = {
         (table_id, request_id, seq)
         for table_id, request_id, seq in missing
-        if left.get((table_id, load.leaving.get(request_id, "")), seq + 1) <= seq
+        if leaving.is_told_again(table_id, load.leaving.get(request_id, ""), seq)
     }
     assert missing == again, missing - again
     return checked.journal_count
@@ -135,15 +135,13 @@ def _paid_seats(connection: Connection) -> set[str]:
     return {event.hold_id for event in _events(connection) if isinstance(event, e.SeatPaid)}
 
 
-def _asked_to_leave(connection: Connection) -> dict[tuple[str, str], int]:
-    """The first row in which the player asks to leave the table once its match has started."""
-    journal = engine.journal
-    rows = select(journal).where(journal.c.player.is_not(None)).order_by(journal.c.seq.desc())
-    return {
-        (row.table_id, row.player): row.seq
-        for row in connection.execute(rows)
-        if any(isinstance(event, e.LeaveRequested) for event in decode_events(row.payload))
-    }
+def _leaving(connection: Connection) -> Leaving:
+    journal, leaving = engine.journal, Leaving()
+    for row in connection.execute(
+        select(journal).where(journal.c.player.is_not(None)).order_by(journal.c.seq)
+    ):
+        leaving.see(row.table_id, row.seq, row.player, decode_events(row.payload))
+    return leaving
 
 
 def _requests(connection: Connection) -> set[tuple[str, str, int]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from okey.table import events as e
 from services.engine.record import Row
+from tests.chaos.leaving import Leaving
 from tests.chaos.tables.history import Asked, ClientHistory, Ended, Finding
 
 DURABLE = "own moves durable"
@@ -26,13 +27,12 @@ def check_acknowledged(
 ) -> Iterator[Finding]:
     """Every command of every client against the rows of its table."""
     stored: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
-    leaving: dict[tuple[str, str], int] = {}
+    leaving = Leaving()
     for table_id, table in rows.items():
         for row in table:
             if row.request is not None:
                 stored[table_id, row.request.player, row.request.request_id].append(row)
-                if any(isinstance(event, e.LeaveRequested) for event in row.events):
-                    leaving.setdefault((table_id, row.request.player), row.seq)
+                leaving.see(table_id, row.seq, row.request.player, row.events)
     asked_for = set()
     players = set()
     for client in clients:
@@ -43,7 +43,8 @@ def check_acknowledged(
             key = (client.table_id, client.player, asked.request_id)
             asked_for.add(key)
             found = stored.get(key, [])
-            if not found and _leaves_already(asked, leaving.get((client.table_id, client.player))):
+            is_leaving = asked.kind == "LeaveSeat" and bool(asked.seqs) and not found
+            if is_leaving and leaving.is_told_again(*key[:2], min(asked.seqs)):
                 continue
             for check, text in _wrong(asked, found):
                 about = f"{asked.kind} {asked.request_id}"
@@ -52,12 +53,6 @@ def check_acknowledged(
         table_id, player, request_id = key
         if player in players:
             yield Finding(NOBODY, table_id, player, f"nobody sent request {request_id}")
-
-
-def _leaves_already(asked: Asked, since: int | None) -> bool:
-    """Who has asked to leave before the deal is told so again, and no row says it twice."""
-    is_told = asked.kind == "LeaveSeat" and bool(asked.seqs)
-    return is_told and since is not None and since <= min(asked.seqs)
 
 
 def _wrong(asked: Asked, rows: list[Row]) -> Iterator[tuple[str, str]]:

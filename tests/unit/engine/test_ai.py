@@ -7,6 +7,7 @@ from typing import Any
 
 import grpc
 import pytest
+import structlog
 
 from okey.api.bots.v1 import bots_pb2, bots_pb2_grpc
 from okey.api.common.v1 import common_pb2
@@ -21,7 +22,7 @@ from okey.table.view import view
 from services.engine.actor import TableActor
 from services.engine.ai import ActionMissing, BotWorkers, NoAnswer, Question, action_of
 from tests.factories import dealt
-from tests.unit.engine.world import World, mover, turn_of, until, world_in
+from tests.unit.engine.world import World, mover, plain_move, turn_of, until, world_in
 
 
 def plain(question: Question) -> c.Action:
@@ -38,6 +39,13 @@ async def give_up(world: World, actor: TableActor) -> tuple[str, str]:
     stayer = "anna" if quitter == "bert" else "bert"
     await actor.submit(c.Forfeit(quitter), world.request(quitter))
     return quitter, stayer
+
+
+async def play_turn(world: World, actor: TableActor, player: str) -> None:
+    """Wait for the player's turn and play it."""
+    await until(actor, lambda state: is_turn_of(player, state))
+    while is_turn_of(player, actor.table):
+        await actor.submit(plain_move(actor), world.request(player))
 
 
 def is_turn_of(player: str, state: TableState) -> bool:
@@ -72,6 +80,24 @@ async def test_no_good_answer_is_a_neutral_move(tmp_path: Path, answer: c.Action
         rows = await world.journal.rows(actor.table_id)
         moves = [x for row in rows for x in row.events if isinstance(x, e.TileDiscarded)]
         assert [move.is_neutral for move in moves] == [True]
+
+
+async def test_bots_that_are_away_are_said_once_and_once_when_they_are_back(tmp_path: Path) -> None:
+    """U10: however many turns they miss; how many that are is a metric."""
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        with structlog.testing.capture_logs() as logged:
+            world.bots.reply = lambda _: None
+            _, stayer = await give_up(world, actor)
+            for _ in range(3):
+                await play_turn(world, actor, stayer)
+            await until(actor, lambda state: is_turn_of(stayer, state))
+            world.bots.reply = plain
+            await play_turn(world, actor, stayer)
+            await until(actor, lambda state: is_turn_of(stayer, state))
+        said = [line["event"] for line in logged if line["event"].startswith("bot")]
+        assert said == ["bots_away", *["bots_failed"] * 4, "bots_back"]
+        assert [line["log_level"] for line in logged].count("warning") == 1
 
 
 async def test_a_stand_in_plays_until_its_player_is_back(tmp_path: Path) -> None:

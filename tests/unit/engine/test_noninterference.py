@@ -21,7 +21,7 @@ from okey.table.public import REVEALED
 from okey.table.state import TableState
 from okey.table.view import SPECTATOR
 from services.engine.record import Row
-from services.engine.updates import RowUpdates
+from services.engine.updates import Allowed, RowUpdates
 from services.engine.wire import update_message, view_message
 from tests.factories import PLAYERS, STOCK, Driver, canak, esli, klasik, paid, seed, solo, starting
 
@@ -145,11 +145,12 @@ def twin_of(state: TableState, dark: list[Origin], number: int) -> TableState:
 def stream(played: Played, state: TableState, viewer: int) -> list[bytes]:
     """Every byte of the viewer's stream: the snapshot, then an update for each command."""
     player = state.seats[viewer].player if viewer >= 0 else ""
-    sent = [_bytes(state, viewer, 0, 0)]
+    sent, allowed = [_bytes(state, viewer, 0, 0)], Allowed()
     for seq, (command, now_ms) in enumerate(played.commands, start=1):
         context = c.Context(now_ms, c.SealedSeed(bytes(32), b"published"))
         before, (events, state) = state, step(state, command, context)
-        updates = RowUpdates(state, Row(seq, now_ms, events), now_ms, NAMES)
+        allowed.follow(before, state)
+        updates = RowUpdates(state, Row(seq, now_ms, events), now_ms, NAMES, allowed)
         was, now = before.seat_of(player), state.seat_of(player)
         sent.append(updates.wire(player, was, now, with_view=True))
     return sent

@@ -20,8 +20,8 @@ from okey.table.errors import TableIsClosed
 from okey.table.reasons import Departure, OutcomeKind
 from okey.table.state import Phase, SeatStatus, TableState
 from okey.table.view import SPECTATOR, view
+from okey_runtime.backoff import FIRST_WAIT_S, LAST_WAIT_S, waits_s
 from okey_runtime.validation import check_message
-from services.engine.backoff import FIRST_WAIT_S, LAST_WAIT_S, waits_s
 from services.engine.rating_sink import RatingSink
 from services.engine.record import Row
 from services.engine.relay import Answer, Relay

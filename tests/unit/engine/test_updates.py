@@ -4,7 +4,7 @@ import pytest
 
 from okey.api.engine.v1 import engine_pb2
 from okey.table.view import SPECTATOR, view
-from services.engine.updates import RowUpdates
+from services.engine.updates import Allowed, RowUpdates
 from services.engine.wire import named_view, prompt_message, update_message, viewers_along
 from tests.walk import KINDS, Step, table_named, walk
 
@@ -31,9 +31,11 @@ def test_everybody_gets_the_update_that_its_view_says(kind: str) -> None:
     rows = [step for seed in range(8) for step in walk(table_named(kind), seed, 60)]
     assert any(step.after.round is not None for step in rows)
     assert len(rows) > 100
+    allowed = Allowed()
     for step in rows:
         names = {seat.player: seat.player.title() for seat in step.after.seats}
-        updates = RowUpdates(step.after, step.row, NOW_MS, names)
+        allowed.follow(step.before, step.after)
+        updates = RowUpdates(step.after, step.row, NOW_MS, names, allowed)
         tables = [step.after] if step.before is None else [step.before, step.after]
         people = {seat.player for table in tables for seat in table.seats if seat.player}
         for player in (STRANGER, *sorted(people)):

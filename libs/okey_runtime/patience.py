@@ -1,18 +1,21 @@
-"""Waiting for a database that is away when the engine starts."""
+"""Waiting for a database that is away when a service starts."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from okey_runtime.backoff import waits_s
 from okey_runtime.database import DatabaseAway
 from okey_runtime.outage import Outage
-from services.engine.backoff import waits_s
 
 T = TypeVar("T")
 
 
 async def until_there(ask: Callable[[], Awaitable[T]]) -> T:
-    """What the question comes to, asked again until the database answers."""
+    """What the question comes to, asked again until the database answers; any other error ends it.
+
+    The log says once that it is away, and once that it is back.
+    """
     outage = Outage("database", DatabaseAway)
     waits = waits_s()
     while True:
