@@ -10,7 +10,6 @@ import grpc
 from okey.api.engine.v1 import engine_pb2_grpc
 from okey.api.events.v1 import events_pb2_grpc
 from okey_runtime.access import AccessTable
-from okey_runtime.channel import open_channel
 from okey_runtime.database import Database
 from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
@@ -101,15 +100,15 @@ class EngineApp:
         feed = Feed(self._database, clock)
         store = FedStore(WatchedStore(journal, standstill), feed)
         commit = GroupCommit(store, clock)
-        wallet = WalletSink(self._open(settings.wallet_address, token))
+        wallet = WalletSink(self._open(host, settings.wallet_address, token))
         operators = Operators(self._database)
         tables = self._tables = Tables(
             Stores(journal, Snapshots(self._database), operators, settings.snapshot_every_rows),
             commit,
             clock,
-            [wallet, RatingSink(self._open(settings.rating_address, token))],
+            [wallet, RatingSink(self._open(host, settings.rating_address, token))],
             AiSeats(
-                BotWorkers(self._open(settings.bots_address, token)),
+                BotWorkers(self._open(host, settings.bots_address, token)),
                 clock,
                 settings.hurried_ms(settings.bot_pace_ms),
                 settings.bot_timeout_ms,
@@ -162,7 +161,7 @@ class EngineApp:
         if self._database is not None:
             await self._database.close()
 
-    def _open(self, address: str, token: MetadataProvider) -> grpc.aio.Channel:
-        channel = open_channel(address, token=token)
+    def _open(self, host: ServiceServer, address: str, token: MetadataProvider) -> grpc.aio.Channel:
+        channel = host.dial(address, token)
         self._channels.append(channel)
         return channel
