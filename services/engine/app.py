@@ -7,7 +7,7 @@ from typing import Final
 
 import grpc
 
-from okey.api.engine.v1 import engine_pb2_grpc
+from okey.api.engine.v1 import engine_pb2_grpc, players_pb2_grpc
 from okey.api.events.v1 import events_pb2_grpc
 from okey_runtime.access import AccessTable
 from okey_runtime.database import Database
@@ -15,7 +15,7 @@ from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
-from services.engine import event_servicer, operator_servicer, servicer
+from services.engine import event_servicer, operator_servicer, player_servicer, servicer
 from services.engine.ai import AiSeats, BotWorkers
 from services.engine.archive import Archive
 from services.engine.archiving import Archiving
@@ -27,6 +27,8 @@ from services.engine.money_events import MoneyEvents
 from services.engine.operator_servicer import OperatorServicer
 from services.engine.operators import Operators
 from services.engine.patience import until_there
+from services.engine.player_servicer import PlayerDataServicer
+from services.engine.players import Players
 from services.engine.rating_sink import RatingSink
 from services.engine.renewal import Renewal
 from services.engine.servicer import TableServicer
@@ -72,13 +74,19 @@ class EngineApp:
 
     @property
     def services(self) -> Sequence[str]:
-        """Tables, operators, events."""
-        return (servicer.SERVICE, operator_servicer.SERVICE, event_servicer.SERVICE)
+        """Tables, operators, players' data, events."""
+        return (
+            servicer.SERVICE,
+            operator_servicer.SERVICE,
+            player_servicer.SERVICE,
+            event_servicer.SERVICE,
+        )
 
     @property
     def access(self) -> AccessTable:
         """Who may call what."""
-        return servicer.ACCESS | operator_servicer.ACCESS | event_servicer.ACCESS
+        of_tables = servicer.ACCESS | operator_servicer.ACCESS
+        return of_tables | player_servicer.ACCESS | event_servicer.ACCESS
 
     async def start(self, host: ServiceServer) -> None:
         """Bring the schema up to date, load every table that is not done, serve; a database that
@@ -142,6 +150,9 @@ class EngineApp:
                 host.end,
             ),
             host.grpc,
+        )
+        players_pb2_grpc.add_PlayerDataServiceServicer_to_server(
+            PlayerDataServicer(Players(self._database), tables), host.grpc
         )
         self._events = EventServicer(feed, clock, shedding)
         events_pb2_grpc.add_EventServiceServicer_to_server(self._events, host.grpc)

@@ -44,4 +44,6 @@ def open_client(engine: Reach) -> OkeyClient:
     def bearer() -> str:
         return dict(engine.token())[AUTHORIZATION].removeprefix("Bearer ")
 
-    return OkeyClient(token_provider=bearer, engine_address=engine.address)
+    return OkeyClient(
+        token_provider=bearer, engine_address=engine.address, security=engine.security
+    )

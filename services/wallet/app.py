@@ -130,7 +130,7 @@ class WalletApp:
         auditor = Auditor(database, host.clock, sealer, self._engine(host))
         servicer = WalletServicer(
             Wallet(database, house, host.clock),
-            Operations(database, host.clock, auditor, sealer),
+            Operations(database, house, host.clock, auditor, sealer),
         )
         wallet_pb2_grpc.add_WalletServiceServicer_to_server(servicer, host.grpc)
         if sealer is not None:

@@ -11,16 +11,9 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 import okey.api
+from tests.unit.test_access_tables import APPS
 
-HOMES: Final = {
-    "okey.api.lobby.v1.LobbyService": "lobby",
-    "okey.api.engine.v1.TableService": "engine",
-    "okey.api.engine.v1.OperatorService": "engine",
-    "okey.api.events.v1.EventService": "engine",
-    "okey.api.wallet.v1.WalletService": "wallet",
-    "okey.api.rating.v1.RatingService": "rating",
-    "okey.api.bots.v1.BotService": "bots",
-}
+HOMES: Final = {service: name for name, app in APPS.items() for service in app.services}
 """Which process serves which service."""
 
 
