@@ -20,7 +20,9 @@ Response = TypeVar("Response", covariant=True)
 _REPEATABLE_CODES: Final = frozenset(
     {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
 )
-_REPEATABLE_REASONS: Final = frozenset({"TABLE_BUSY", "ENGINE_BUSY"})
+_REPEATABLE_REASONS: Final = frozenset(
+    {"TABLE_BUSY", "ENGINE_BUSY", "RATE_LIMITED", "SERVICE_BUSY"}
+)
 
 
 @dataclass(frozen=True, slots=True)

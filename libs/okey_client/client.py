@@ -11,6 +11,7 @@ from okey_client.rating import RatingClient
 from okey_client.table import TableClient
 from okey_client.wallet import WalletClient
 from okey_runtime.clock import Clock, SystemClock
+from okey_runtime.tls import Plaintext, Security
 
 
 class ClientNotConfigured(Exception):
@@ -21,7 +22,9 @@ class OkeyClient:
     """The platform for one token; close it, or use ``async with``.
 
     Addresses are ``host:port`` or ``dns:///name:port``; a service whose address is left out cannot
-    be used. ``token_provider`` is asked for every call.
+    be used. ``token_provider`` is asked for every call. ``security`` is TLS, or plaintext; with
+    TLS, ``engine_tls_name`` is the name in every engine's certificate, also where a redirect names
+    a bare address.
     """
 
     def __init__(
@@ -34,6 +37,8 @@ class OkeyClient:
         rating_address: str = "",
         policy: RetryPolicy | None = None,
         clock: Clock | None = None,
+        security: Security = Plaintext.ON_LOOPBACK,
+        engine_tls_name: str = "",
     ) -> None:
         self._addresses = {
             "lobby": lobby_address,
@@ -41,7 +46,12 @@ class OkeyClient:
             "wallet": wallet_address,
             "rating": rating_address,
         }
-        self._channels = Channels(token_provider)
+        self._channels = Channels(
+            token_provider,
+            security,
+            engine_tls_name=engine_tls_name,
+            by_own_name=(lobby_address, wallet_address, rating_address),
+        )
         self._calls = Calls(clock or SystemClock(), policy or RetryPolicy())
 
     @property

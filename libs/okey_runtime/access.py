@@ -94,13 +94,21 @@ class AccessTable:
         return dict(sorted(self._rules.items()))
 
 
-INFRASTRUCTURE: Final = AccessTable(
+HEALTH: Final = AccessTable(
     {
         "/grpc.health.v1.Health/Check": PUBLIC,
         "/grpc.health.v1.Health/List": PUBLIC,
         "/grpc.health.v1.Health/Watch": PUBLIC,
-        "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo": PUBLIC,
-        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": PUBLIC,
     }
 )
-"""Health and reflection tell nothing about players or tables and are open on every service."""
+"""Health tells nothing about players or tables and is open on every service."""
+
+
+def reflection_access(rule: Iterable[Role] | Public) -> AccessTable:
+    """The table of gRPC reflection, which tells what the protos tell: who may ask."""
+    return AccessTable(
+        {
+            f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo": rule
+            for version in ("v1", "v1alpha")
+        }
+    )

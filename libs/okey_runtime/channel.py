@@ -9,7 +9,14 @@ from typing import Final
 import grpc
 
 from okey_runtime.deadline import timeout_s
+from okey_runtime.renewed_channel import RenewedChannel
 from okey_runtime.service_token import MetadataProvider, token_interceptors
+from okey_runtime.tls import (
+    Material,
+    Plaintext,
+    Security,
+    refuse_plaintext_beyond_loopback,
+)
 
 __all__ = ["open_channel", "timeout_s"]
 
@@ -25,6 +32,7 @@ def open_channel(
     token: MetadataProvider | None = None,
     idempotent: Iterable[str] = (),
     max_message_bytes: int = 4 << 20,
+    security: Security = Plaintext.ON_LOOPBACK,
 ) -> grpc.aio.Channel:
     """A channel to ``target`` (``host:port`` or ``dns:///name:port``); close it when done.
 
@@ -33,12 +41,29 @@ def open_channel(
         idempotent: full names (``/package.Service/Method``) of methods that are retried on
             UNAVAILABLE, at most four tries; only those that take effect once however often they
             arrive.
+        security: TLS, or plaintext; by default plaintext on this machine.
+
+    Raises:
+        PlaintextRefused: the target is elsewhere, and plaintext was not allowed there.
     """
-    return grpc.aio.insecure_channel(
-        target,
-        options=_options(service_config(idempotent), max_message_bytes),
-        interceptors=[] if token is None else token_interceptors(token),
-    )
+    options = _options(service_config(idempotent), max_message_bytes)
+    interceptors = [] if token is None else token_interceptors(token)
+    if isinstance(security, Plaintext):
+        if security is Plaintext.ON_LOOPBACK:
+            refuse_plaintext_beyond_loopback(target)
+        return grpc.aio.insecure_channel(target, options=options, interceptors=interceptors)
+    if security.name:
+        options.append(("grpc.ssl_target_name_override", security.name))
+
+    def open_one(material: Material) -> grpc.aio.Channel:
+        # With a pool of its own: the shared one would hand out a connection with the old
+        # certificate.
+        own_pool = [*options, ("grpc.use_local_subchannel_pool", 1)]
+        return grpc.aio.secure_channel(
+            target, security.credentials(material), options=own_pool, interceptors=interceptors
+        )
+
+    return RenewedChannel(security.files, open_one)
 
 
 def service_config(idempotent: Iterable[str] = ()) -> str:

@@ -13,11 +13,20 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, Self, get_args
 
-from pydantic import Field, PositiveInt, SecretStr, ValidationError, model_validator
+from pydantic import (
+    Field,
+    PositiveInt,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from okey_runtime.dialling import DialSettings
 from okey_runtime.logging import LogFormat, configure_logging, get_logger
+from okey_runtime.tls import is_loopback
+from okey_runtime.tls_roles import parse_roles
 
 DEV_ISSUER = "okey-standalone-dev"
 """Issuer of the tokens that standalone signs with its own random key; production refuses it."""
@@ -41,18 +50,22 @@ class Environment(StrEnum):
     TEST = "test"
 
 
+class Reflection(StrEnum):
+    """Who is told by gRPC reflection which methods there are."""
+
+    OPEN = "open"
+    CALLERS = "callers"
+    OFF = "off"
+
+
 class SettingsRefused(Exception):
     """The environment cannot be used; the message names each variable, its value (a secret's not)
     and what is allowed.
     """
 
 
-class ServiceSettings(BaseSettings):
+class ServiceSettings(DialSettings):
     """What every service needs to know before it starts; port 0 means any free port."""
-
-    model_config = SettingsConfigDict(
-        env_prefix=_PREFIX, extra="ignore", frozen=True, hide_input_in_errors=True
-    )
 
     environment: Environment = Environment.PRODUCTION
 
@@ -67,6 +80,15 @@ class ServiceSettings(BaseSettings):
     address_file: Path | None = None
     """Once ready, the service writes the addresses it has bound to this file, as JSON."""
 
+    tls_require_client_cert: bool = False
+    """Whether only callers come in that show a certificate of the trusted authorities (mTLS)."""
+    tls_roles: str = ""
+    """Which DNS name of a caller's certificate has which roles, where a call has no token:
+    ``lobby.okey=lobby,ops.okey=operator``."""
+    reflection: Reflection | None = None
+    """Who may ask for the list of methods; by default callers with a role in production, everybody
+    elsewhere."""
+
     database_url: SecretStr | None = None
     redis_url: SecretStr | None = None
 
@@ -78,7 +100,21 @@ class ServiceSettings(BaseSettings):
 
     log_level: str = Field(default="INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$")
     log_format: LogFormat = LogFormat.JSON
+    audit_file: Path | None = None
+    """Where the trail of operators' calls is written beside the log, one JSON object a line."""
 
+    calls_per_s: PositiveInt = 50
+    """How many calls of one RPC, or messages of its streams, a player may make in a second."""
+    calls_burst: PositiveInt = 200
+    """How many of them may come at once after a pause."""
+    streams_per_player: PositiveInt = 16
+    """How many streams a player may have open at this process."""
+    most_calls: PositiveInt = 10_000
+    """How many calls that are no streams may be under way before more are refused."""
+    max_call_ms: PositiveInt = 60_000
+    """How long a call that is no stream may take, whatever its caller's deadline."""
+    max_streams_per_connection: PositiveInt = 4_096
+    """How many calls and streams one connection may carry at once; a gateway opens more of them."""
     max_message_bytes: PositiveInt = 1 << 20
     max_connection_age_ms: PositiveInt | None = None
     """Closes connections this old, so that clients find new replicas; only where streams can
@@ -140,12 +176,43 @@ class ServiceSettings(BaseSettings):
         return self
 
     @model_validator(mode="after")
+    def _others_cannot_read_along(self) -> Self:
+        is_readable = self.tls_cert_file is None and not is_loopback(self.listen_host)
+        if is_readable and not self.allow_plaintext:
+            raise ValueError(
+                f"OKEY_LISTEN_HOST={self.listen_host} takes calls from beyond this machine: set "
+                "OKEY_TLS_CERT_FILE, OKEY_TLS_KEY_FILE and OKEY_TLS_CA_FILE, or "
+                "OKEY_ALLOW_PLAINTEXT=true where the network encrypts"
+            )
+        if self.tls_require_client_cert and self.tls_cert_file is None:
+            raise ValueError("OKEY_TLS_REQUIRE_CLIENT_CERT needs OKEY_TLS_CERT_FILE")
+        if self.tls_roles and not self.tls_require_client_cert:
+            raise ValueError(
+                "OKEY_TLS_ROLES needs OKEY_TLS_REQUIRE_CLIENT_CERT=true: without it no caller "
+                "shows a certificate"
+            )
+        return self
+
+    @field_validator("tls_roles")
+    @classmethod
+    def _roles_can_be_read(cls, text: str) -> str:
+        parse_roles(text)
+        return text
+
+    @model_validator(mode="after")
     def _only_tests_have_failpoints(self) -> Self:
         if self.failpoint and self.environment is not Environment.TEST:
             raise ValueError(
                 "OKEY_FAILPOINT is for tests: leave it out, or set OKEY_ENVIRONMENT=test"
             )
         return self
+
+    @property
+    def reflection_policy(self) -> Reflection:
+        """Who may ask for the list of methods."""
+        if self.reflection is not None:
+            return self.reflection
+        return Reflection.CALLERS if self.is_production else Reflection.OPEN
 
     @property
     def is_production(self) -> bool:

@@ -195,6 +195,12 @@ def status_code(status: status_pb2.Status) -> grpc.StatusCode:
     return _CODE_BY_NUMBER.get(status.code, grpc.StatusCode.UNKNOWN)
 
 
+def reason_of(status: status_pb2.Status) -> str:
+    """The reason that a status of ours tells; "" if it tells none."""
+    info = error_details_pb2.ErrorInfo()
+    return next((info.reason for detail in status.details if detail.Unpack(info)), "")
+
+
 def from_rpc_error(error: grpc.aio.AioRpcError) -> RpcFailure:
     """The failure of a call, with reason and metadata from its ``ErrorInfo`` where the service sent
     one.

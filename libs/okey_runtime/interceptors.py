@@ -1,5 +1,5 @@
-"""What happens around every served call, outermost first: errors, metrics, identity and access, log
-context, validation.
+"""What happens around every served call, outermost first: errors, metrics, the operators' trail,
+identity and access, log context, limits, validation.
 
 One interceptor does it all, because each further layer costs every message. Handlers must be
 coroutines or async generators. What is called here a *call* is one RPC, of any of the four kinds.
@@ -8,37 +8,20 @@ coroutines or async generators. What is called here a *call* is one RPC, of any 
 # gRPC's handler and context classes are generic to the type checker only.
 from __future__ import annotations
 
-import asyncio
 import inspect
-import secrets
-import time
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
-from types import TracebackType
-from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import grpc
-import structlog
 from google.protobuf.message import DecodeError, Message
 
 from okey_runtime.access import AccessTable
-from okey_runtime.auth import bearer_token
-from okey_runtime.deadline import set_deadline
-from okey_runtime.errors import (
-    STATUS_DETAILS_KEY,
-    MalformedRequest,
-    internal_status,
-    status_code,
-    to_status,
-)
-from okey_runtime.identity import Identity, Role, set_current_identity
-from okey_runtime.logging import get_logger
-from okey_runtime.metrics import RPC_METRICS, MethodMetrics, RpcMetrics
-from okey_runtime.trace import adopt_trace
+from okey_runtime.errors import MalformedRequest
+from okey_runtime.limits import Gate
+from okey_runtime.metrics import RPC_METRICS, RpcMetrics
+from okey_runtime.served import Callers, Context, ServedCall, ServedMethod
 from okey_runtime.validation import check_message
 
-_log = get_logger(__name__)
-
-Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 Streaming = TypeVar("Streaming", bound=Callable[..., Any])
 
@@ -49,15 +32,6 @@ _KIND: Final = {
     (True, True): "bidi_stream",
 }
 _VALIDATES_ITSELF: Final = "_okey_validates_itself"
-_CODE_NAMES: Final = {code.value[0]: code.name for code in grpc.StatusCode}
-
-
-class Verifier(Protocol):
-    """What tells from a token who calls; ``TokenVerifier`` is the one for production."""
-
-    def verify(self, token: str) -> Identity:
-        """The identity that the token proves, or an ``Unauthenticated`` error."""
-        ...
 
 
 class CallInterceptor(grpc.aio.ServerInterceptor):
@@ -68,10 +42,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     """
 
     def __init__(
-        self, verifier: Verifier, access: AccessTable, metrics: RpcMetrics = RPC_METRICS
+        self, callers: Callers, access: AccessTable, gate: Gate, metrics: RpcMetrics = RPC_METRICS
     ) -> None:
-        self._verifier = verifier
+        self._callers = callers
         self._access = access
+        self._gate = gate
         self._metrics = metrics
         self._wrapped: dict[str, tuple[Handler, Handler]] = {}
 
@@ -96,9 +71,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     def _wrap(self, method: str, handler: Handler) -> Handler:
         kind = _KIND[bool(handler.request_streaming), bool(handler.response_streaming)]
-        served = ServedMethod(
-            method, self._verifier, self._access, self._metrics.of_method(kind, method)
-        )
+        metrics = self._metrics.of_method(kind, method)
+        served = ServedMethod(method, self._callers, self._access, self._gate, metrics)
         codec = {
             "request_deserializer": _reading(handler.request_deserializer),
             "response_serializer": _writing(handler.response_serializer),
@@ -124,101 +98,15 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         )
 
 
-class ServedMethod:
-    """One method of this server: what stands around each of its calls."""
-
-    def __init__(
-        self, name: str, verifier: Verifier, access: AccessTable, metrics: MethodMetrics
-    ) -> None:
-        self.name = name
-        self.metrics = metrics
-        self._verifier = verifier
-        self._access = access
-        self._is_public = access.is_public(name)
-
-    def authenticate(self, context: Context) -> None:
-        """Find out who calls, whether it may, and put it where the handler and the log find it."""
-        metadata = context.invocation_metadata() or ()
-        structlog.contextvars.clear_contextvars()
-        structlog.contextvars.bind_contextvars(method=self.name, trace_id=adopt_trace(metadata))
-        identity = None
-        if not self._is_public:
-            token = bearer_token(metadata)
-            identity = None if token is None else self._verifier.verify(token)
-            self._access.check(self.name, identity)
-        set_current_identity(identity)
-        set_deadline(context.time_remaining())
-        if identity is not None:
-            name = "player_id" if Role.PLAYER in identity.roles else "caller"
-            structlog.contextvars.bind_contextvars(**{name: identity.subject})
-
-
-class _Call:
-    """Around one call: leaving it maps errors to statuses and counts."""
-
-    __slots__ = ("_context", "_method", "_started_s")
-
-    def __init__(self, method: ServedMethod, context: Context) -> None:
-        self._method = method
-        self._context = context
-
-    async def __aenter__(self) -> None:
-        self._started_s = time.perf_counter()
-        self._method.metrics.started.inc()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if error is None or isinstance(error, grpc.aio.AbortError):
-            self._count(_code_name(self._context.code()))
-        elif isinstance(error, GeneratorExit) or _is_cancelled(error):
-            self._count("CANCELLED")
-        elif isinstance(error, Exception | asyncio.CancelledError):
-            await self._refuse(error)
-
-    async def _refuse(self, error: BaseException) -> None:
-        """End the call with the error's status; always raises, as ``abort`` does."""
-        status = to_status(error)
-        if status is None:
-            error_id = secrets.token_hex(8)
-            status = internal_status(error_id)
-            _log.error("unexpected_error", error_id=error_id, exc_info=error)
-        code = status_code(status)
-        self._count(code.name)
-        await self._context.abort(
-            code, status.message, ((STATUS_DETAILS_KEY, status.SerializeToString()),)
-        )
-
-    def _count(self, code: str) -> None:
-        self._method.metrics.ended(code, time.perf_counter() - self._started_s)
-
-
-def _is_cancelled(error: BaseException) -> bool:
-    """Whether the call itself was cancelled (client gone, deadline, shutdown).
-
-    A handler that lets the CancelledError of something else escape looks alike, but nobody would
-    answer the client.
-    """
-    task = asyncio.current_task()
-    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
-
-
-def _code_name(code: object) -> str:
-    if isinstance(code, grpc.StatusCode):
-        return code.name
-    return _CODE_NAMES.get(code, "UNKNOWN") if isinstance(code, int) else "OK"
-
-
 def _answer(
     served: ServedMethod, take: Callable[[Any], Any], behaviour: Callable[[Any, Any], Any]
 ) -> Callable[[Any, Context], Awaitable[Any]]:
     async def answer(request: Any, context: Context) -> Any:
-        async with _Call(served, context):
-            served.authenticate(context)
-            return await behaviour(take(request), context)
+        async with ServedCall(served, context, request) as call:
+            call.authenticate()
+            with served.gate.call():
+                async with call.at_most(served.gate.limits.call_ms):
+                    return await behaviour(take(call.paced(request)), context)
 
     return answer
 
@@ -227,19 +115,19 @@ def _stream(
     served: ServedMethod, take: Callable[[Any], Any], behaviour: Callable[[Any, Any], Any]
 ) -> Callable[[Any, Context], Any]:
     async def generate(request: Any, context: Context) -> AsyncIterator[Any]:
-        async with _Call(served, context):
-            served.authenticate(context)
-            responses = behaviour(take(request), context)
-            try:
-                async for response in responses:
-                    yield response
-            finally:
-                await responses.aclose()
+        async with ServedCall(served, context, request) as call:
+            with served.gate.stream(call.authenticate()):
+                responses = behaviour(take(call.paced(request)), context)
+                try:
+                    async for response in responses:
+                        yield response
+                finally:
+                    await responses.aclose()
 
     async def write(request: Any, context: Context) -> None:
-        async with _Call(served, context):
-            served.authenticate(context)
-            await behaviour(take(request), context)
+        async with ServedCall(served, context, request) as call:
+            with served.gate.stream(call.authenticate()):
+                await behaviour(take(call.paced(request)), context)
 
     return generate if inspect.isasyncgenfunction(behaviour) else write
 

@@ -8,10 +8,12 @@ standard logging module.
 
 import logging
 import logging.config
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
 import orjson
@@ -23,6 +25,9 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 _NEVER_LOGGED: Final = frozenset({"token", "authorization", "password", "secret", "seed"})
 _REDACTED: Final = "<redacted>"
+
+AUDIT_LOGGER: Final = "okey.audit"
+"""The logger of what operators do."""
 
 
 class LogFormat(StrEnum):
@@ -40,8 +45,16 @@ def get_logger(name: str) -> BoundLogger:
     return logger
 
 
-def configure_logging(service: str, level: str = "INFO", form: LogFormat = LogFormat.JSON) -> None:
-    """Set up the process's logs; call once, before anything logs."""
+def configure_logging(
+    service: str,
+    level: str = "INFO",
+    form: LogFormat = LogFormat.JSON,
+    audit_file: Path | None = None,
+) -> None:
+    """Set up the process's logs; call once, before anything logs.
+
+    What operators do is told whatever the level, and in ``audit_file`` too.
+    """
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
@@ -72,6 +85,7 @@ def configure_logging(service: str, level: str = "INFO", form: LogFormat = LogFo
     # These two write SQL parameters and connection details at INFO and below.
     for chatty in ("sqlalchemy", "asyncio"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
+    _open_audit_log(formatter, audit_file)
 
 
 @contextmanager
@@ -91,6 +105,21 @@ def redact(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
         elif isinstance(value, Message):
             event[key] = f"<{value.DESCRIPTOR.full_name}>"
     return event
+
+
+def _open_audit_log(formatter: logging.Formatter, file: Path | None) -> None:
+    logger = logging.getLogger(AUDIT_LOGGER)
+    logger.setLevel(logging.INFO)
+    for handler in logger.handlers[:]:
+        logger.removeHandler(handler)
+        handler.close()
+    if file is None:
+        return
+    # Made here, so that it is never readable by others; added to over restarts.
+    os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    handler = logging.FileHandler(file, encoding="utf-8")
+    handler.setFormatter(formatter)
+    logger.addHandler(handler)
 
 
 def _with_service(service: str) -> Processor:

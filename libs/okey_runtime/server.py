@@ -7,7 +7,7 @@ A service is an ``App``; ``serve(app)`` is the whole of its ``__main__``.
 import asyncio
 import json
 import signal
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
@@ -18,18 +18,28 @@ from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from okey_runtime import failpoints
-from okey_runtime.access import INFRASTRUCTURE, AccessTable
+from okey_runtime.access import ANY_ROLE, HEALTH, PUBLIC, AccessTable, reflection_access
 from okey_runtime.auth import JwksFile, TokenVerifier
+from okey_runtime.channel import open_channel
 from okey_runtime.clock import Clock, SystemClock
-from okey_runtime.config import ServiceSettings
+from okey_runtime.config import Reflection, ServiceSettings
 from okey_runtime.files import write_atomically
 from okey_runtime.garbage import look_seldom, spare_what_lives
 from okey_runtime.interceptors import CallInterceptor
+from okey_runtime.limits import CallLimits, Gate
 from okey_runtime.logging import configure_logging, get_logger
 from okey_runtime.metrics import MetricsServer, watch_loop_lag
+from okey_runtime.peers import Peers
 from okey_runtime.readiness import Readiness
+from okey_runtime.served import Callers
+from okey_runtime.service_token import MetadataProvider
+from okey_runtime.tls import ClientTls, Security, is_loopback, server_credentials
+from okey_runtime.tls_roles import parse_roles
 
 _MAX_PENDING_CALLS: Final = 20_000
+_METADATA_BYTES: Final = 8 << 10
+_PROBES: Final = 100
+"""Streams of one connection to the port that serves health alone."""
 
 _log = get_logger(__name__)
 
@@ -88,10 +98,15 @@ class ServiceServer:
         self.readiness: Final = Readiness(app.services)
         self.grpc: Final = grpc.aio.server(
             interceptors=[
-                CallInterceptor(_verifier(self.settings, self.clock), app.access | INFRASTRUCTURE)
+                CallInterceptor(
+                    _callers(self.settings, self.clock),
+                    app.access | HEALTH | _reflection(self.settings),
+                    Gate(_limits(self.settings), self.clock),
+                )
             ],
             options=server_options(self.settings),
         )
+        self._security: Final = self.settings.security()
         self.address = ""
         """host:port at which other services reach this one; known before ``App.start`` is called.
         """
@@ -126,7 +141,7 @@ class ServiceServer:
             RuntimeError: a port is taken.
         """
         settings = self.settings
-        port = self.grpc.add_insecure_port(f"{settings.listen_host}:{settings.listen_port}")
+        port = self._bind()
         self.address = settings.advertise_address or f"{settings.listen_host}:{port}"
         await self._tell_state()
         # Undone in the reverse order by `stop`, each step whatever became of the others.
@@ -143,6 +158,28 @@ class ServiceServer:
             addresses = {"grpc": self.address, "metrics": self.metrics_address}
             write_atomically(settings.address_file, json.dumps(addresses))
         _log.info("serving", address=self.address, metrics=self.metrics_address)
+
+    def dial(
+        self,
+        address: str,
+        token: MetadataProvider | None = None,
+        idempotent: Iterable[str] = (),
+        *,
+        tls_name: str = "",
+    ) -> grpc.aio.Channel:
+        """A channel to another service, protected as the settings say; close it when done.
+
+        ``tls_name`` is the name that its certificate has, where it is not the dialled one.
+        """
+        security = self._security
+        if tls_name and isinstance(security, ClientTls):
+            security = security.named(tls_name)
+        return open_channel(address, token=token, idempotent=idempotent, security=security)
+
+    @property
+    def security(self) -> Security:
+        """How other services are dialled."""
+        return self._security
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Run background work for as long as the service lives; if it fails, the service ends with
@@ -175,6 +212,25 @@ class ServiceServer:
         await self._cleanup.aclose()
         _log.info("stopped", address=self.address)
 
+    def _bind(self) -> int:
+        settings = self.settings
+        address = f"{settings.listen_host}:{settings.listen_port}"
+        if settings.tls_cert_file is None:
+            if not is_loopback(settings.listen_host):
+                _log.warning(
+                    "connections_are_plaintext",
+                    address=address,
+                    why="OKEY_ALLOW_PLAINTEXT is set: whoever is on the network's way can read "
+                    "tokens and tiles unless it encrypts",
+                )
+            return self.grpc.add_insecure_port(address)
+        # Held for as long as the server lives: it asks for the certificate at each connection.
+        self._credentials = server_credentials(
+            settings.certificate_files(),
+            requires_clients_certificate=settings.tls_require_client_cert,
+        )
+        return self.grpc.add_secure_port(address, self._credentials)
+
     async def _drain(self) -> None:
         await asyncio.sleep(self.settings.drain_delay_ms / 1000)
         try:
@@ -204,11 +260,14 @@ class ServiceServer:
         self.metrics_address = f"{host}:{metrics.port}"
         await self.readiness.announce()
         health_pb2_grpc.add_HealthServicer_to_server(self.readiness.servicer, self.grpc)
-        reflection.enable_server_reflection(
-            [*self.app.services, health.SERVICE_NAME, reflection.SERVICE_NAME], self.grpc
-        )
+        if self.settings.reflection_policy is not Reflection.OFF:
+            reflection.enable_server_reflection(
+                [*self.app.services, health.SERVICE_NAME, reflection.SERVICE_NAME], self.grpc
+            )
         if self.settings.health_port is not None:
-            probed = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+            probed = grpc.aio.server(
+                options=[("grpc.so_reuseport", 0), ("grpc.max_concurrent_streams", _PROBES)]
+            )
             health_pb2_grpc.add_HealthServicer_to_server(self.readiness.servicer, probed)
             probed.add_insecure_port(f"{host}:{self.settings.health_port}")
             await probed.start()
@@ -222,6 +281,10 @@ def server_options(settings: ServiceSettings) -> list[tuple[str, int]]:
         ("grpc.so_reuseport", 0),
         ("grpc.enable_http_proxy", 0),
         ("grpc.max_receive_message_length", settings.max_message_bytes),
+        # Beyond the first some of it is refused, beyond the second all.
+        ("grpc.max_metadata_size", _METADATA_BYTES),
+        ("grpc.absolute_max_metadata_size", 2 * _METADATA_BYTES),
+        ("grpc.max_concurrent_streams", settings.max_streams_per_connection),
         ("grpc.keepalive_time_ms", 20_000),
         ("grpc.keepalive_timeout_ms", 10_000),
         # What counts in the end: by default a ping's answer is waited for for a minute.
@@ -246,7 +309,7 @@ def serve(app: App) -> None:
     """
     settings = app.settings
     service = type(app).__module__.removesuffix(".app")
-    configure_logging(service, settings.log_level, settings.log_format)
+    configure_logging(service, settings.log_level, settings.log_format, settings.audit_file)
     failpoints.arm_process(settings)
     look_seldom()
     uvloop.run(_serve(app))
@@ -278,6 +341,25 @@ async def _until_end(server: ServiceServer) -> None:
     async with server:
         spare_what_lives()
         await server.wait()
+
+
+def _callers(settings: ServiceSettings, clock: Clock) -> Callers:
+    return Callers(_verifier(settings, clock), Peers(parse_roles(settings.tls_roles), clock))
+
+
+def _limits(settings: ServiceSettings) -> CallLimits:
+    return CallLimits(
+        per_s=settings.calls_per_s,
+        burst=settings.calls_burst,
+        streams=settings.streams_per_player,
+        calls=settings.most_calls,
+        call_ms=settings.max_call_ms,
+    )
+
+
+def _reflection(settings: ServiceSettings) -> AccessTable:
+    is_open = settings.reflection_policy is Reflection.OPEN
+    return reflection_access(PUBLIC if is_open else ANY_ROLE)
 
 
 def _verifier(settings: ServiceSettings, clock: Clock) -> TokenVerifier:

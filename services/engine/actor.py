@@ -17,9 +17,10 @@ from services.engine.accepted import Accepted, AcceptedRequests, AcceptedRow, Ho
 from services.engine.appending import Append, SitsElsewhere, Taken, Verdict
 from services.engine.caught import Caught
 from services.engine.counting import ERROR, OK, count_command
-from services.engine.errors import SeatedElsewhere, StandsStill, TableBusy, TableReloading
+from services.engine.errors import StandsStill, TableBusy, TableReloading
 from services.engine.group_commit import TooManyWaiting
 from services.engine.metrics import COMMAND_SECONDS
+from services.engine.players import no_seat_for
 from services.engine.record import Request, Row, encode_events
 from services.engine.snapshots import Snapshot
 from services.engine.standstill import Standstill
@@ -300,7 +301,7 @@ class TableActor:
         if verdict is None:
             return
         if isinstance(verdict, SitsElsewhere):
-            raise SeatedElsewhere(verdict.player, verdict.table_id)
+            raise no_seat_for(verdict)
         if isinstance(caught.error, TooManyWaiting | StandsStill):
             raise caught.error  # it was not tried
         self._is_lost = True

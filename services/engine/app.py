@@ -7,17 +7,16 @@ from typing import Final
 
 import grpc
 
-from okey.api.engine.v1 import engine_pb2_grpc
+from okey.api.engine.v1 import engine_pb2_grpc, players_pb2_grpc
 from okey.api.events.v1 import events_pb2_grpc
 from okey_runtime.access import AccessTable
-from okey_runtime.channel import open_channel
 from okey_runtime.database import Database
 from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
 from okey_runtime.patience import until_there
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
-from services.engine import event_servicer, operator_servicer, servicer
+from services.engine import event_servicer, operator_servicer, player_servicer, servicer
 from services.engine.ai import AiSeats, BotWorkers
 from services.engine.archive import Archive
 from services.engine.archiving import Archiving
@@ -28,6 +27,8 @@ from services.engine.journal import Journal
 from services.engine.money_events import MoneyEvents
 from services.engine.operator_servicer import OperatorServicer
 from services.engine.operators import Operators
+from services.engine.player_servicer import PlayerDataServicer
+from services.engine.players import Players
 from services.engine.rating_sink import RatingSink
 from services.engine.renewal import Renewal
 from services.engine.servicer import TableServicer
@@ -74,13 +75,19 @@ class EngineApp:
 
     @property
     def services(self) -> Sequence[str]:
-        """Tables, operators, events."""
-        return (servicer.SERVICE, operator_servicer.SERVICE, event_servicer.SERVICE)
+        """Tables, operators, players' data, events."""
+        return (
+            servicer.SERVICE,
+            operator_servicer.SERVICE,
+            player_servicer.SERVICE,
+            event_servicer.SERVICE,
+        )
 
     @property
     def access(self) -> AccessTable:
         """Who may call what."""
-        return servicer.ACCESS | operator_servicer.ACCESS | event_servicer.ACCESS
+        of_tables = servicer.ACCESS | operator_servicer.ACCESS
+        return of_tables | player_servicer.ACCESS | event_servicer.ACCESS
 
     async def start(self, host: ServiceServer) -> None:
         """Bring the schema up to date, load every table that is not done, serve; a database that
@@ -102,15 +109,15 @@ class EngineApp:
         feed = Feed(self._database, clock)
         store = FedStore(WatchedStore(journal, standstill), feed)
         commit = GroupCommit(store, clock, every_ms=COMMIT_EVERY_MS)
-        wallet = WalletSink(self._open(settings.wallet_address, token))
+        wallet = WalletSink(self._open(host, settings.wallet_address, token))
         operators = Operators(self._database)
         tables = self._tables = Tables(
             Stores(journal, Snapshots(self._database), operators, settings.snapshot_every_rows),
             commit,
             clock,
-            [wallet, RatingSink(self._open(settings.rating_address, token))],
+            [wallet, RatingSink(self._open(host, settings.rating_address, token))],
             AiSeats(
-                BotWorkers(self._open(settings.bots_address, token)),
+                BotWorkers(self._open(host, settings.bots_address, token)),
                 clock,
                 settings.hurried_ms(settings.bot_pace_ms),
                 settings.bot_timeout_ms,
@@ -145,6 +152,9 @@ class EngineApp:
             ),
             host.grpc,
         )
+        players_pb2_grpc.add_PlayerDataServiceServicer_to_server(
+            PlayerDataServicer(Players(self._database), tables), host.grpc
+        )
         self._events = EventServicer(feed, clock, shedding)
         events_pb2_grpc.add_EventServiceServicer_to_server(self._events, host.grpc)
 
@@ -163,7 +173,7 @@ class EngineApp:
         if self._database is not None:
             await self._database.close()
 
-    def _open(self, address: str, token: MetadataProvider) -> grpc.aio.Channel:
-        channel = open_channel(address, token=token)
+    def _open(self, host: ServiceServer, address: str, token: MetadataProvider) -> grpc.aio.Channel:
+        channel = host.dial(address, token)
         self._channels.append(channel)
         return channel

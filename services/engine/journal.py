@@ -10,6 +10,7 @@ from okey_runtime.database import Database, Isolation
 from services.engine.accepted import AcceptedRow
 from services.engine.appending import Append, Verdict, append_batch
 from services.engine.archive import StoredRow, stored_rows
+from services.engine.players import NOWHERE
 from services.engine.record import Row, decode_events
 from services.engine.schema import cursors, journal, members, players, seated, snapshots, tables
 from services.engine.set_based import Values, put
@@ -112,7 +113,9 @@ class Journal:
 
     async def seated_at(self, player: str) -> str:
         """The table where the player sits, or empty (W3)."""
-        query = select(seated.c.table_id).where(seated.c.player == player)
+        query = select(seated.c.table_id).where(
+            seated.c.player == player, seated.c.table_id != NOWHERE
+        )
         return await self._database.read(lambda c: c.execute(query).scalar()) or ""
 
     async def names(self, player_ids: Iterable[str]) -> Mapping[str, str]:

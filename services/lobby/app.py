@@ -1,16 +1,15 @@
 """The only place where the lobby's parts meet."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import grpc
 from redis.asyncio import Redis
 
 from okey.api.lobby.v1 import lobby_pb2_grpc
 from okey_runtime.access import AccessTable
-from okey_runtime.channel import open_channel
 from okey_runtime.redis import open_redis
 from okey_runtime.server import ServiceServer
-from okey_runtime.service_token import MetadataProvider, ServiceToken
+from okey_runtime.service_token import ServiceToken
 from services.lobby import bot_bank, engine_tables
 from services.lobby.bot_bank import BotBank
 from services.lobby.engine_tables import EngineTables
@@ -61,11 +60,13 @@ class LobbyApp:
         if settings.redis_url is None or settings.service_token_file is None:
             raise LobbyNotConfigured("the lobby needs OKEY_REDIS_URL and OKEY_SERVICE_TOKEN_FILE")
         own = ServiceToken(settings.service_token_file)
+        address, name = settings.engine_address, settings.tls_engine_name
+        again = engine_tables.IDEMPOTENT
         engine = EngineTables(
-            self._open(settings.engine_address, own, engine_tables.IDEMPOTENT),
-            self._open(settings.engine_address, None, engine_tables.IDEMPOTENT),
+            self._keep(host.dial(address, own, again, tls_name=name)),
+            self._keep(host.dial(address, None, again, tls_name=name)),
         )
-        bank = BotBank(self._open(settings.wallet_address, own, bot_bank.IDEMPOTENT))
+        bank = BotBank(self._keep(host.dial(settings.wallet_address, own, bot_bank.IDEMPOTENT)))
         self._redis = open_redis(settings.redis_url)
         tables = TableList(self._redis, engine, host.clock)
         tickets = TicketStore(self._redis, host.clock)
@@ -86,9 +87,7 @@ class LobbyApp:
         if self._redis is not None:
             await self._redis.aclose()
 
-    def _open(
-        self, address: str, token: MetadataProvider | None, idempotent: Iterable[str]
-    ) -> grpc.aio.Channel:
-        channel = open_channel(address, token=token, idempotent=idempotent)
+    def _keep(self, channel: grpc.aio.Channel) -> grpc.aio.Channel:
+        """Close it in the end."""
         self._channels.append(channel)
         return channel

@@ -12,7 +12,6 @@ from rich.table import Table
 
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey.money.account import SHARED_ACCOUNTS
-from okey_runtime.channel import open_channel
 from services.okeyctl.reach import Reach
 
 # A ledger of millions of journals is read from its beginning.
@@ -37,7 +36,7 @@ async def audit(
     request = wallet_pb2.AuditLedgerRequest(anchors=anchors, freeze=freeze)
     findings: list[wallet_pb2.Finding] = []
     summary = wallet_pb2.AuditSummary()
-    async with open_channel(wallet.address, token=wallet.token) as channel:
+    async with wallet.open() as channel:
         stub = wallet_pb2_grpc.WalletServiceStub(channel)
         async for message in stub.AuditLedger(request, timeout=_TIMEOUT_S):
             match message.WhichOneof("message"):
@@ -52,7 +51,7 @@ async def audit(
 
 async def export(wallet: Reach) -> wallet_pb2.ExportAnchorsResponse:
     """The chain's head. Raises ``grpc.aio.AioRpcError``."""
-    async with open_channel(wallet.address, token=wallet.token) as channel:
+    async with wallet.open() as channel:
         stub = wallet_pb2_grpc.WalletServiceStub(channel)
         return await stub.ExportAnchors(wallet_pb2.ExportAnchorsRequest(), timeout=_TIMEOUT_S)
 
@@ -81,7 +80,7 @@ def progress_of() -> Iterator[Callable[[str, int, int], None]]:
 
 async def house_balances(wallet: Reach) -> dict[str, int]:
     """Chips on the accounts that belong to no player and no table."""
-    async with open_channel(wallet.address, token=wallet.token) as channel:
+    async with wallet.open() as channel:
         stub = wallet_pb2_grpc.WalletServiceStub(channel)
         found: dict[str, int] = {}
         for account in SHARED_ACCOUNTS:

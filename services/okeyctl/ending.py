@@ -15,6 +15,7 @@ from okey_runtime.dev_platform import PlatformNotRunning
 from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.keys import KeyFileBroken
 from okey_runtime.service_token import ServiceTokenMissing
+from okey_runtime.tls import CertificateBroken, PlaintextRefused
 from services.okeyctl.anchors import AnchorFileBroken
 from services.okeyctl.reach import TokenFileMissing
 
@@ -28,6 +29,8 @@ _KNOWN: Final = (
     TokenFileMissing,
     ServiceTokenMissing,
     KeyFileBroken,
+    CertificateBroken,
+    PlaintextRefused,
     AnchorFileBroken,
     RpcFailure,
     OkeyError,

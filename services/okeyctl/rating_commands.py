@@ -11,7 +11,6 @@ import typer
 
 from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
 from okey.rating import DEFAULT_KEEP_PERCENT
-from okey_runtime.channel import open_channel
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from okey_runtime.identity import SUBJECT_PATTERN
 from services.okeyctl import ratings
@@ -152,7 +151,7 @@ def _check_player(player: str) -> None:
 
 def _ask(way: Reach, call: Callable[[Stub], Awaitable[T]]) -> T:
     async def ask() -> T:
-        async with open_channel(way.address, token=way.token) as channel:
+        async with way.open() as channel:
             return await call(Stub(channel))
 
     return asyncio.run(ask())

@@ -11,7 +11,6 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
-from okey_runtime.channel import open_channel
 from okey_runtime.identity import display_name
 from services.okeyctl.reach import Reach
 
@@ -35,7 +34,7 @@ class Placed:
 
 async def fetch(service: Reach, player: str) -> list[Placed]:
     """A player's ratings with their places. Raises ``grpc.aio.AioRpcError``."""
-    async with open_channel(service.address, token=service.token) as channel:
+    async with service.open() as channel:
         stub = rating_pb2_grpc.RatingServiceStub(channel)
         request = rating_pb2.GetRatingRequest(player_id=player)
         found = await stub.GetRating(request, timeout=_TIMEOUT_S)
@@ -48,7 +47,7 @@ async def fetch_history(
     """A player's newest changes. Raises ``grpc.aio.AioRpcError``."""
     request = rating_pb2.ListHistoryRequest(player_id=player, ladder=ladder)
     changes: list[rating_pb2.RatingChange] = []
-    async with open_channel(service.address, token=service.token) as channel:
+    async with service.open() as channel:
         stub = rating_pb2_grpc.RatingServiceStub(channel)
         while len(changes) < limit:
             request.page_size = min(_PAGE, limit - len(changes))
@@ -67,7 +66,7 @@ async def rebuild(
     differences: list[rating_pb2.Difference] = []
     summary = rating_pb2.RebuildSummary()
     request = rating_pb2.RebuildRatingsRequest(repair=repair)
-    async with open_channel(service.address, token=service.token) as channel:
+    async with service.open() as channel:
         stub = rating_pb2_grpc.RatingServiceStub(channel)
         async for message in stub.RebuildRatings(request, timeout=_REBUILD_TIMEOUT_S):
             match message.WhichOneof("message"):

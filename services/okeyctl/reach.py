@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import grpc
 from joserfc.jwk import OKPKey
 
 from okey_runtime.auth import Role, load_signing_key, mint
+from okey_runtime.channel import open_channel
 from okey_runtime.clock import SystemClock
 from okey_runtime.dev_platform import DevPlatform
+from okey_runtime.dialling import DialSettings
 from okey_runtime.service_token import MetadataProvider, ServiceToken, fixed_token
+from okey_runtime.tls import ClientTls, Plaintext, Security
 
 _SUBJECT: Final = "okeyctl"
 TTL_MS: Final = 3_600_000
@@ -26,6 +30,11 @@ class Reach:
 
     address: str
     token: MetadataProvider
+    security: Security = Plaintext.ON_LOOPBACK
+
+    def open(self) -> grpc.aio.Channel:
+        """A channel to the service. Raises ``PlaintextRefused``."""
+        return open_channel(self.address, token=self.token, security=self.security)
 
 
 def reach(service: str, data_dir: Path, address: str | None, token_file: Path | None) -> Reach:
@@ -38,6 +47,7 @@ def reach(service: str, data_dir: Path, address: str | None, token_file: Path | 
         PlatformNotRunning: none does.
         TokenFileMissing: an address was named without a token file.
         KeyFileBroken: the development key cannot be used.
+        CertificateBroken: a file that an OKEY_TLS_ variable names cannot be used.
     """
     if address is None:
         platform = DevPlatform.find(data_dir)
@@ -50,7 +60,16 @@ def reach(service: str, data_dir: Path, address: str | None, token_file: Path | 
             f"{address} is not this machine's own platform: name an operator's token with "
             "--token-file"
         )
-    return Reach(address, ServiceToken(token_file))
+    return Reach(address, ServiceToken(token_file), _security(service))
+
+
+def _security(service: str) -> Security:
+    """How to dial a named address, by the same variables as a service's."""
+    settings = DialSettings()
+    security = settings.security()
+    if service == "engine" and settings.tls_engine_name and isinstance(security, ClientTls):
+        return security.named(settings.tls_engine_name)
+    return security
 
 
 def dev_token(

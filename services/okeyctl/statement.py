@@ -12,7 +12,6 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
-from okey_runtime.channel import open_channel
 from okey_runtime.identity import display_name
 from services.okeyctl.reach import Reach
 
@@ -46,7 +45,7 @@ async def fetch(wallet: Reach, account: str, from_ms: int, until_ms: int) -> Sta
     request = wallet_pb2.ExportStatementRequest(account=account, from_ms=from_ms, until_ms=until_ms)
     opening = closing = 0
     postings = []
-    async with open_channel(wallet.address, token=wallet.token) as channel:
+    async with wallet.open() as channel:
         stub = wallet_pb2_grpc.WalletServiceStub(channel)
         async for line in stub.ExportStatement(request, timeout=_TIMEOUT_S):
             match line.WhichOneof("line"):

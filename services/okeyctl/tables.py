@@ -5,7 +5,6 @@ from typing import Final
 
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey_client import OkeyClient
-from okey_runtime.channel import open_channel
 from okey_runtime.service_token import AUTHORIZATION
 from services.okeyctl.reach import Reach
 
@@ -15,7 +14,7 @@ _TIMEOUT_S: Final = 10.0
 async def list_tables(engine: Reach) -> AsyncIterator[engine_pb2.TableSummary]:
     """Every table that is not closed, page after page."""
     request = engine_pb2.ListTablesRequest()
-    async with open_channel(engine.address, token=engine.token) as channel:
+    async with engine.open() as channel:
         stub = engine_pb2_grpc.OperatorServiceStub(channel)
         while True:
             page = await stub.ListTables(request, timeout=_TIMEOUT_S)
@@ -45,4 +44,6 @@ def open_client(engine: Reach) -> OkeyClient:
     def bearer() -> str:
         return dict(engine.token())[AUTHORIZATION].removeprefix("Bearer ")
 
-    return OkeyClient(token_provider=bearer, engine_address=engine.address)
+    return OkeyClient(
+        token_provider=bearer, engine_address=engine.address, security=engine.security
+    )

@@ -4,7 +4,6 @@ import secrets
 from typing import Final
 
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
-from okey_runtime.channel import open_channel
 from services.okeyctl.reach import Reach
 
 _TIMEOUT_S: Final = 30.0
@@ -15,7 +14,7 @@ async def void_table(engine: Reach, table_id: str, reason: str) -> engine_pb2.Vo
     request = engine_pb2.VoidTableRequest(
         table_id=table_id, request_id=secrets.token_hex(16), reason=reason
     )
-    async with open_channel(engine.address, token=engine.token) as channel:
+    async with engine.open() as channel:
         stub = engine_pb2_grpc.OperatorServiceStub(channel)
         return await stub.VoidTable(request, timeout=_TIMEOUT_S)
 

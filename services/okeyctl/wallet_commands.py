@@ -11,7 +11,6 @@ import typer
 
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey.money.account import Account, player_account
-from okey_runtime.channel import open_channel
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from okey_runtime.identity import SUBJECT_PATTERN
 from okey_runtime.keys import make_chain_key
@@ -169,7 +168,7 @@ def _key(key: str | None) -> str:
 
 def _ask(way: Reach, call: Callable[[Stub], Awaitable[T]]) -> T:
     async def ask() -> T:
-        async with open_channel(way.address, token=way.token) as channel:
+        async with way.open() as channel:
             return await call(Stub(channel))
 
     return asyncio.run(ask())

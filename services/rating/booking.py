@@ -1,7 +1,7 @@
 """Writing what a record changes: history, ratings, sinks, counts and versions of boards."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,7 +20,7 @@ from services.rating.schema import (
     seasons,
     sink_postings,
 )
-from services.rating.section import section_of
+from services.rating.section import Section, section_of
 from services.rating.standings import Entry
 
 _MOVE_RATING: Final = (
@@ -94,7 +94,7 @@ def book(
                 for posting in postings
             ],
         )
-    _move_boards(connection, rows.moves)
+    move_boards(connection, rows.moves)
 
 
 def _collect(
@@ -155,7 +155,8 @@ def _reset(number: int, before: Standing, delta_milli: int, moment_ms: int) -> d
 def _collect_move(
     booking: Booking, ladder: Ladder, player_id: str, entry: Entry, after: Standing, rows: _Rows
 ) -> None:
-    to_section = section_of(after, booking.rules)
+    # A late report of somebody who was erased meanwhile lists nobody.
+    to_section = Section.UNRANKED if entry.is_erased else section_of(after, booking.rules)
     rows.moves.append(
         Move(
             Board(booking.season, ladder),
@@ -199,7 +200,7 @@ def _start_of(connection: Connection, season: int) -> int:
     return started_ms
 
 
-def _move_boards(connection: Connection, moves: list[Move]) -> None:
+def move_boards(connection: Connection, moves: Sequence[Move]) -> None:
     """Give every board that changed its next version, note who changed, and count anew."""
     for board in sorted({move.board for move in moves}):
         version = connection.execute(

@@ -7,7 +7,7 @@ of each, so that it takes no more of it for a million players than for ten.
 
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
 
@@ -17,6 +17,7 @@ from okey.rating import ChangeKind, Ladder, Standing, starting_standing
 from okey.rules.rule_set import RuleSet
 from services.rating.counting import LEVELS, Board, recount, true_counts
 from services.rating.difference import Difference, DifferenceKind, Progress, Tell, tell_nobody
+from services.rating.erasure import read_erased
 from services.rating.framing import compare_frame
 from services.rating.rerating import rerate
 from services.rating.rulebook import RuleBook
@@ -146,6 +147,11 @@ class _Chains:
         truth: dict[tuple[str, int], _True] = {}
         for player_id, chain in groupby(changes, key=lambda row: str(row.player_id)):
             yield from self._follow(ladder, player_id, list(chain), truth)
+        erased = read_erased(self._connection, {player_id for player_id, _ in truth})
+        truth = {
+            key: replace(true, section=Section.UNRANKED) if key[0] in erased else true
+            for key, true in truth.items()
+        }
         for player_id, season in sorted(truth.keys() | stored.keys()):
             key = (ladder.value, player_id, season)
             true = truth.get((player_id, season), _True(Standing(0, 0), Section.UNRANKED))

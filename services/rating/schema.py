@@ -161,3 +161,13 @@ board_counts: Final = Table(
     Column("bucket", BigInteger, primary_key=True, autoincrement=False),
     Column("players", BigInteger, nullable=False),
 )
+
+# Players whose ids are closed: on no board, and shown to nobody. What they played stays recorded.
+erased_players: Final = Table(
+    "erased_players",
+    metadata,
+    Column("player_id", _PlayerId, primary_key=True),
+    Column("erased_ms", BigInteger, nullable=False),
+    Column("erased_by", String(64), nullable=False),
+    Column("reason", String(500), nullable=False),
+)

@@ -11,6 +11,7 @@ from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity
 from services.rating import wire
+from services.rating.erasure import Erase
 from services.rating.leaderboard import Leaderboard
 from services.rating.place import PageStart
 from services.rating.rulebook import RuleBook
@@ -36,6 +37,7 @@ ACCESS: Final = AccessTable.of(
         "StartSeason": {Role.OPERATOR},
         "ListSeasons": _READERS,
         "RebuildRatings": {Role.OPERATOR},
+        "ErasePlayer": {Role.OPERATOR},
     },
 )
 
@@ -176,3 +178,17 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
         async for message in self._store.rebuild(repair=request.repair):
             for answer in wire.rebuild_to(message):
                 yield answer
+
+    async def ErasePlayer(
+        self, request: rating_pb2.ErasePlayerRequest, context: Context
+    ) -> rating_pb2.ErasePlayerResponse:
+        """The player is on no board any more."""
+        erased = await self._store.erase(
+            Erase(
+                player_id=request.player_id,
+                actor=current_identity().subject,
+                reason=request.reason,
+                now_ms=self._clock.now_ms(),
+            )
+        )
+        return rating_pb2.ErasePlayerResponse(changed=erased.changed, places=erased.places)

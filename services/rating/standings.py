@@ -48,6 +48,11 @@ class Entry:
         return Section.UNRANKED if self.last is None or self.is_behind else self.last.section
 
     @property
+    def is_erased(self) -> bool:
+        """Whether the player was taken off the boards for good."""
+        return self.last is not None and self.last.section is Section.UNRANKED
+
+    @property
     def is_behind(self) -> bool:
         """Whether the player enters the running season with its next rated match."""
         return self.last is not None and self.last.season < self.season
@@ -67,7 +72,9 @@ def read_entries(
         .where(
             ratings.c.ladder.in_(wanted),
             ratings.c.player_id.in_(player_ids),
-            ratings.c.section != Section.UNRANKED,
+            # A row without a match only stands there to be locked; one of an erased player is
+            # UNRANKED and has some.
+            ratings.c.rated_matches > 0,
         )
         .order_by(ratings.c.season)
     )

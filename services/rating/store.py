@@ -6,11 +6,12 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from okey.rating import Ladder, Standing
+from okey.rating import Ladder, Standing, starting_standing
 from okey_runtime.database import Database, Isolation
 from services.rating import history, ranking, rebuild, recording, seasons, standings
 from services.rating.counting import Board
 from services.rating.difference import Progress
+from services.rating.erasure import Erase, Erased, erase, read_erased
 from services.rating.history import HistoryPage
 from services.rating.metrics import RECORDED
 from services.rating.place import BoardPage, Place, Rank
@@ -65,26 +66,41 @@ class RatingStore:
     async def ratings_on(self, ladder: Ladder, player_ids: Sequence[str]) -> list[Standing]:
         """The players' standings on one ladder, in the given order."""
         rules = self._rules.current
-        return await self._database.read(
-            lambda connection: standings.read_standings(connection, ladder, player_ids, rules)
-        )
+
+        def read(connection: Connection) -> list[Standing]:
+            erased = read_erased(connection, player_ids)
+            shown = standings.read_standings(connection, ladder, player_ids, rules)
+            start = starting_standing(rules)
+            return [
+                start if player_id in erased else standing
+                for player_id, standing in zip(player_ids, shown, strict=True)
+            ]
+
+        return await self._database.read(read)
 
     async def ratings_of(self, player_id: str) -> dict[Ladder, Standing]:
         """One player's standing on every ladder."""
-        entries = await self._database.read(
-            lambda connection: standings.read_entries(
-                connection, Ladder, [player_id], self._rules.current
-            )
-        )
-        return {ladder: of_ladder[player_id].standing for ladder, of_ladder in entries.items()}
+        rules = self._rules.current
+
+        def read(connection: Connection) -> dict[Ladder, Standing]:
+            if read_erased(connection, [player_id]):
+                return dict.fromkeys(Ladder, starting_standing(rules))
+            entries = standings.read_entries(connection, Ladder, [player_id], rules)
+            return {ladder: of_ladder[player_id].standing for ladder, of_ladder in entries.items()}
+
+        return await self._database.read(read)
 
     async def history_of(
         self, ladder: Ladder, player_id: str, before: int | None, size: int
     ) -> HistoryPage:
-        """A page of a player's changes, newest first."""
-        return await self._database.read(
-            lambda connection: history.read_history(connection, ladder, player_id, before, size)
-        )
+        """A page of a player's changes, newest first; none of one that is erased."""
+
+        def read(connection: Connection) -> HistoryPage:
+            if read_erased(connection, [player_id]):
+                return HistoryPage((), None)
+            return history.read_history(connection, ladder, player_id, before, size)
+
+        return await self._database.read(read)
 
     async def page(
         self, ladder: Ladder, section: Section, start: Place | None, size: int, season: int = 0
@@ -140,6 +156,10 @@ class RatingStore:
             else:
                 waiting.cancel()
         yield await running
+
+    async def erase(self, asked: Erase) -> Erased:
+        """Take a player off the boards for good; see ``erasure.erase``."""
+        return await self._database.transact(lambda connection: erase(connection, asked), _WRITES)
 
     async def sink_totals(self) -> Sequence[SinkAmount]:
         """What did not sum to zero, by ladder and sink (R5)."""

@@ -24,6 +24,8 @@ PASSED_ON: Final = (
     "OKEY_CLOCK_FACTOR",
     "OKEY_BOT_PACE_MS",
     "OKEY_WELCOME_CHIPS",
+    "OKEY_CALLS_PER_S",
+    "OKEY_CALLS_BURST",
 )
 """Variables that whoever starts standalone may set for the services; every other one is ours."""
 

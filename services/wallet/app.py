@@ -10,7 +10,6 @@ from pydantic import Field, SecretStr
 from okey.api.wallet.v1 import wallet_pb2_grpc
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey_runtime.access import AccessTable
-from okey_runtime.channel import open_channel
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.database import Database
 from okey_runtime.keys import make_chain_key
@@ -129,10 +128,10 @@ class WalletApp:
             welcome_chips=settings.opening_chips,
         )
         sealer = None if keys is None else Sealer(database, keys, host.clock)
-        auditor = Auditor(database, host.clock, sealer, self._engine())
+        auditor = Auditor(database, host.clock, sealer, self._engine(host))
         servicer = WalletServicer(
             Wallet(database, house, host.clock),
-            Operations(database, host.clock, auditor, sealer),
+            Operations(database, house, host.clock, auditor, sealer),
         )
         wallet_pb2_grpc.add_WalletServiceServicer_to_server(servicer, host.grpc)
         if sealer is not None:
@@ -157,12 +156,13 @@ class WalletApp:
             make_chain_key(settings.chain_key_file)
         return ChainKeys.load(settings.chain_key_file, old_keys)
 
-    def _engine(self) -> EngineClient | None:
+    def _engine(self, host: ServiceServer) -> EngineClient | None:
         settings = self._settings
         if settings.engine_address is None or settings.service_token_file is None:
             return None
         token = ServiceToken(settings.service_token_file)
-        self._channel = open_channel(settings.engine_address, token=token)
+        name = settings.tls_engine_name
+        self._channel = host.dial(settings.engine_address, token, tls_name=name)
         return EngineClient(self._channel)
 
     async def drain(self) -> None:

@@ -12,7 +12,7 @@ from okey.money.journal import Journal, JournalKind, Leg
 from okey.money.stake import grant
 from okey.rules.rule_set import RuleSet
 from okey_runtime import failpoints
-from services.wallet.decline import AccountFrozen, InsufficientFunds, RulesUnknown
+from services.wallet.decline import AccountClosed, AccountFrozen, InsufficientFunds, RulesUnknown
 from services.wallet.insert import Row, insert_new_rows, insert_rows
 from services.wallet.schema import accounts, journals
 from services.wallet.step import NotTogether, Step, Turn, padded
@@ -24,6 +24,9 @@ _LOCKED_IN_ORDER: Final = (
     .order_by(accounts.c.account)
     .with_for_update()
 )
+
+
+_UNUSED: Final[Row] = {"balance": 0, "version": 0, "frozen": False, "is_closed": False}
 
 
 class NotLocked(AssertionError):
@@ -71,6 +74,7 @@ class _Account:
     balance: int
     version: int
     frozen: bool
+    is_closed: bool
 
 
 class Books:
@@ -110,7 +114,9 @@ class Books:
 
     def _lock_opened(self, names: set[Account]) -> None:
         for row in self.connection.execute(_LOCKED_IN_ORDER, {"names": padded(sorted(names))}):
-            self._locked[Account(row.account)] = _Account(row.balance, row.version, row.frozen)
+            self._locked[Account(row.account)] = _Account(
+                row.balance, row.version, row.frozen, row.is_closed
+            )
 
     def _open(self, names: set[Account]) -> None:
         if not names:
@@ -119,7 +125,7 @@ class Books:
         opened = insert_new_rows(
             self.connection,
             accounts,
-            [{"account": name, "balance": 0, "version": 0, "frozen": False} for name in ordered],
+            [{**_UNUSED, "account": name} for name in ordered],
         )
         self._lock_opened(names)
         for name, is_new in zip(ordered, opened, strict=True):
@@ -129,6 +135,11 @@ class Books:
     def balance(self, account: Account) -> int:
         """The balance of an account that this transaction has locked, in chips."""
         return self._known(account).balance
+
+    def refuse_if_closed(self, account: Account) -> None:
+        """Return for an account that is open. Raises ``AccountClosed``."""
+        if self._known(account).is_closed:
+            raise AccountClosed(f"{account} is closed for good: nothing is booked on it")
 
     def available(self, account: Account) -> int:
         """What can be taken from the account now, in chips; nothing while it is frozen."""
@@ -161,6 +172,7 @@ class Books:
 
     def _moved(self, leg: Leg) -> _Account:
         known = self._known(leg.account)
+        self.refuse_if_closed(leg.account)
         if leg.amount < 0 and known.frozen:
             raise AccountFrozen(f"{leg.account} is frozen: nothing can be taken from it")
         balance = known.balance + leg.amount

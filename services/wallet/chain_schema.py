@@ -1,6 +1,7 @@
-"""The tables that tamper evidence needs, as queries name them; migration 0002 makes them.
+"""The tables that tell what was done beside money events, as queries name them; migrations 0002 and
+0004 make them.
 
-Both are only ever added to.
+All are only ever added to.
 """
 
 from typing import Final
@@ -43,4 +44,14 @@ account_freezes: Final = Table(
 
 account_freezes_by_account: Final = Index(
     "account_freezes_by_account", account_freezes.c.account, account_freezes.c.freeze_no
+)
+
+account_closures: Final = Table(
+    "account_closures",
+    metadata,
+    Column("account", _Name, primary_key=True),
+    Column("closed_ms", BigInteger, nullable=False),
+    Column("unclaimed", BigInteger, nullable=False),
+    Column("actor", String(64), nullable=False),
+    Column("reason", String(500), nullable=False),
 )

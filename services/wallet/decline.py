@@ -33,6 +33,12 @@ class AccountFrozen(Declined):
     reason = "ACCOUNT_FROZEN"
 
 
+class AccountClosed(Declined):
+    """The player's id was closed for good; nothing is booked on its account any more."""
+
+    reason = "ACCOUNT_CLOSED"
+
+
 class HoldVoided(Declined):
     """The hold was given back, maybe before it came."""
 

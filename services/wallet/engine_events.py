@@ -17,7 +17,7 @@ COMPARING: Final = "events"
 _OF_TABLES: Final = tuple(
     kind.value
     for kind in JournalKind
-    if kind not in (JournalKind.GRANT, JournalKind.WELCOME, JournalKind.REVERSAL)
+    if kind not in (JournalKind.GRANT, JournalKind.WELCOME, JournalKind.REVERSAL, JournalKind.ERASE)
 )
 _TOLD_EVERY: Final = 10_000
 _TABLES_AT_ONCE: Final = 500

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from sqlalchemy import Connection
+
 from okey.money.account import Account
 from okey_runtime.clock import Clock
 from okey_runtime.database import Database, Isolation
 from services.wallet.auditing import Auditor, FullAudit
+from services.wallet.books import House
 from services.wallet.chain import Head
+from services.wallet.erasure import Closed, Erase, close_account
 from services.wallet.finding import Finding
 from services.wallet.freeze import set_frozen
 from services.wallet.sealer import ChainKeyMissing, Sealer
@@ -32,9 +36,15 @@ class Operations:
     """The operators' side of one wallet."""
 
     def __init__(
-        self, database: Database, clock: Clock, auditor: Auditor, sealer: Sealer | None
+        self,
+        database: Database,
+        house: House,
+        clock: Clock,
+        auditor: Auditor,
+        sealer: Sealer | None,
     ) -> None:
         self._database = database
+        self._house = house
         self._clock = clock
         self._auditor = auditor
         self._sealer = sealer
@@ -94,3 +104,17 @@ class Operations:
             now_ms=self._clock.now_ms(),
         )
         return await self._database.transact(change, Isolation.READ_COMMITTED)
+
+    async def erase(self, asked: Erase, *, check_only: bool) -> Closed:
+        """Close a player's account for good, or only tell whether that would be refused.
+
+        Raises ``PlayerHolding``, ``AccountFrozen``.
+        """
+
+        def work(connection: Connection) -> Closed:
+            attempt = connection.begin_nested()
+            closed = close_account(connection, asked, self._house, self._clock.now_ms())
+            (attempt.rollback if check_only else attempt.commit)()
+            return closed
+
+        return await self._database.transact(work, Isolation.READ_COMMITTED)

@@ -22,13 +22,14 @@ PRIVILEGES: Final[Mapping[str, str]] = {
     ),
     # Postings and balances are made by a trigger of the owner's, of a journal's legs.
     "postings": "SELECT",
-    "accounts": "SELECT, INSERT, UPDATE (frozen)",
+    "accounts": "SELECT, INSERT, UPDATE (frozen, is_closed)",
     "requests": "SELECT, INSERT",
     "tables": "SELECT, INSERT, UPDATE (is_closed)",
     "holds": "SELECT, INSERT, UPDATE (state)",
     "matches": ("SELECT, INSERT, UPDATE (state, variant, mode, stake, kasa_share, rules_version)"),
     "chain_blocks": "SELECT, INSERT",
     "account_freezes": "SELECT, INSERT (account, is_frozen, changed_ms, actor, reason)",
+    "account_closures": "SELECT, INSERT",
     "match_seats": "SELECT, INSERT, UPDATE (is_given_up, penalty, shortfall)",
 }
 """What the application may do, by table."""

@@ -24,6 +24,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 from okey.money.account import SHARED_ACCOUNTS
@@ -80,6 +81,8 @@ accounts: Final = Table(
     Column("balance", BigInteger, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("frozen", Boolean, nullable=False),
+    # Its player's id is closed: for good, and with nothing in it.
+    Column("is_closed", Boolean, nullable=False, server_default=false()),
     CheckConstraint("balance >= 0", name="accounts_never_go_below_zero"),
     CheckConstraint(
         "account LIKE 'player:_%' OR account LIKE 'escrow:_%' OR account LIKE 'pot:_%' "

@@ -18,6 +18,7 @@ from services.wallet.command import (
     VoidHold,
     VoidMatch,
 )
+from services.wallet.erasure import Erase
 from services.wallet.operations import Operations
 from services.wallet.statement import Span
 from services.wallet.wallet import Wallet
@@ -49,6 +50,7 @@ ACCESS: Final = AccessTable.of(
         "ExportAnchors": _OPERATORS,
         "FreezeAccount": _OPERATORS,
         "UnfreezeAccount": _OPERATORS,
+        "ErasePlayer": _OPERATORS,
     },
 )
 
@@ -163,7 +165,11 @@ class WalletServicer(wallet_pb2_grpc.WalletServiceServicer):
         is_operator = Role.OPERATOR in caller.roles
         view = await self._wallet.account(account, may_open=not is_operator)
         return wallet_pb2.GetAccountResponse(
-            account=view.account, balance=view.balance, version=view.version, frozen=view.frozen
+            account=view.account,
+            balance=view.balance,
+            version=view.version,
+            frozen=view.frozen,
+            closed=view.closed,
         )
 
     async def ListPostings(
@@ -242,6 +248,18 @@ class WalletServicer(wallet_pb2_grpc.WalletServiceServicer):
             account, frozen=False, actor=actor, reason=request.reason
         )
         return wallet_pb2.UnfreezeAccountResponse(changed=changed)
+
+    async def ErasePlayer(
+        self, request: wallet_pb2.ErasePlayerRequest, context: Context
+    ) -> wallet_pb2.ErasePlayerResponse:
+        """The account is closed for good."""
+        asked = Erase(
+            player_id=request.player_id,
+            actor=current_identity().subject,
+            reason=request.reason,
+        )
+        closed = await self._operations.erase(asked, check_only=request.check_only)
+        return wallet_pb2.ErasePlayerResponse(changed=closed.changed, unclaimed=closed.unclaimed)
 
 
 def _readable(name: str, caller: Identity) -> Account:

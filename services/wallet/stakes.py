@@ -38,6 +38,7 @@ async def hold_stake(books: Books, asked: HoldStake) -> Receipt:
     await _insert_hold(books, asked)
     player = player_account(asked.player_id)
     await books.lock([player, escrow_account(asked.table_id)])
+    books.refuse_if_closed(player)
     price = joining_price(asked.stake, rules)
     if books.balance(player) < price:
         raise InsufficientFunds(

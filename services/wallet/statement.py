@@ -19,6 +19,7 @@ class AccountView:
     balance: int
     version: int
     frozen: bool
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,7 @@ def find_account(connection: Connection, account: Account) -> AccountView:
     row = connection.execute(select(accounts).where(accounts.c.account == account)).one_or_none()
     if row is None:
         raise AccountNotFound(f"{account} was never used: chips open an account")
-    return AccountView(account, row.balance, row.version, row.frozen)
+    return AccountView(account, row.balance, row.version, row.frozen, row.is_closed)
 
 
 def list_postings(

@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from okey_runtime.identity import Role
 from tests.fixtures.issuer import Issuer
+from tests.fixtures.limits import UNLIMITED_VARIABLES
 from tests.unit.engine.doubles import Double, rating_double, wallet_double
 
 ROOT: Final = Path(__file__).parents[2]
@@ -137,6 +138,7 @@ class Stand:
             "OKEY_BOTS_ADDRESS": self._sinks,
             "OKEY_ADDRESS_FILE": str(address_file),
             "OKEY_LOG_LEVEL": "ERROR",
+            **UNLIMITED_VARIABLES,
             **({"BENCH_PROFILE": str(profile)} if profile else {}),
         }
         async with process("tests.bench.engine_process", settings) as running:

@@ -45,6 +45,7 @@ from tests.bench.echo import METHOD
 from tests.contract.wallet_play import VERSION, Play
 from tests.fixtures.issuer import Issuer
 from tests.fixtures.ledger import make_ledger
+from tests.fixtures.limits import UNLIMITED_VARIABLES
 from tests.fixtures.postgres import PostgresServer
 
 PASSES: Final = 5
@@ -213,6 +214,7 @@ async def serving(url: str, folder: Path) -> AsyncIterator[Bench]:
         "OKEY_JWKS_FILE": str(issuer.jwks_file),
         "OKEY_ADDRESS_FILE": str(address),
         "OKEY_LOG_LEVEL": "ERROR",
+        **UNLIMITED_VARIABLES,
     }
     async with (
         process("services.wallet", settings) as (wallet_pid, _),

@@ -63,7 +63,7 @@ class Audited:
         self.clock = VirtualClock()
         self.engine = EngineInMemory()
         self.auditor = Auditor(database, self.clock, None, self.engine)
-        self.operations = Operations(database, self.clock, self.auditor, None)
+        self.operations = Operations(database, HOUSE, self.clock, self.auditor, None)
         self.play = Play(Wallet(database, HOUSE, self.clock))
 
     async def ask(self, key: str, command: Command) -> None:

@@ -12,6 +12,7 @@ from okey.money.stake import StakeOutOfRange
 from okey_runtime.clock import VirtualClock
 from services.wallet.command import GrantChips, SettleMatch
 from services.wallet.decline import DECLINES, Declined, MatchElsewhere, TransferIdReused
+from services.wallet.erasure import Erase, close_account
 from services.wallet.wallet import Wallet
 from tests.contract.test_wallet_ledger import HOUSE
 from tests.contract.wallet_play import WELCOME, Play, freeze
@@ -132,11 +133,17 @@ async def account_frozen(play: Play) -> None:
     await play.hold(0, "F")
 
 
+async def account_closed(play: Play) -> None:
+    """Joined with a closed account; the test closes it."""
+    await play.hold(0, "C")
+
+
 CASES: dict[str, Case] = {
     case.__name__.upper(): case
     for case in (
         insufficient_funds,
         account_frozen,
+        account_closed,
         hold_voided,
         hold_exists,
         hold_committed,
@@ -179,6 +186,8 @@ async def test_each_reason_is_given(database: LedgerDatabase) -> None:
     wallet = Wallet(database, HOUSE, VirtualClock())
     await Play(wallet).purse("F")
     await freeze(database, "F")
+    erased = Erase(player_id="C", actor="op", reason="asked for")
+    await database.transact(lambda connection: close_account(connection, erased, HOUSE, 1))
     given = {}
     for number, (reason, case) in enumerate(CASES.items()):
         play = Play(wallet, table_id=chr(97 + number) * 26)

@@ -14,6 +14,8 @@ from okey_runtime.clock import Clock
 from okey_runtime.database import Database
 from okey_runtime.identity import Identity, Role
 from okey_runtime.interceptors import CallInterceptor
+from okey_runtime.limits import CallLimits, Gate
+from okey_runtime.served import Callers
 from okey_runtime.service_token import fixed_token
 from services.wallet import wire
 from services.wallet.books import House
@@ -36,6 +38,9 @@ COMMANDS: Final[Mapping[str, Callable[[Any], Command]]] = {
     "VoidMatch": lambda request: VoidMatch(match_id=request.match_id),
     "CloseTable": lambda request: CloseTable(table_id=request.table_id),
 }
+
+
+LIMITS: Final = CallLimits(per_s=1_000, burst=1_000, streams=100, calls=1_000, call_ms=60_000)
 
 
 class Everybody:
@@ -66,7 +71,9 @@ class WalletDoor:
 
     async def start(self) -> grpc.aio.Channel:
         """Serve on a free loopback port; a channel to it."""
-        server = grpc.aio.server(interceptors=[CallInterceptor(Everybody(), ACCESS)])
+        server = grpc.aio.server(
+            interceptors=[CallInterceptor(Callers(Everybody()), ACCESS, Gate(LIMITS, self._clock))]
+        )
         handlers = {name: self._handler(name) for name in COMMANDS}
         server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, handlers)])
         port = server.add_insecure_port("127.0.0.1:0")

@@ -25,6 +25,7 @@ class JournalKind(StrEnum):
     GRANT = "grant"
     WELCOME = "welcome"
     REVERSAL = "reversal"
+    ERASE = "erase"
 
 
 class UnbalancedJournal(InvalidInput):

@@ -87,3 +87,12 @@ def grant(player_id: str, amount: int, kind: JournalKind = JournalKind.GRANT) ->
             f"a grant of {amount} chips: only a positive amount can be granted (M3)"
         )
     return Journal.of(kind, [(SYSTEM_ISSUANCE, -amount), (player_account(player_id), amount)])
+
+
+def erase(player_id: str, balance: int) -> Journal | None:
+    """What a player had whose id is closed goes to ``house:unclaimed``; None for nothing."""
+    if balance == 0:
+        return None
+    return Journal.of(
+        JournalKind.ERASE, [(player_account(player_id), -balance), (HOUSE_UNCLAIMED, balance)]
+    )

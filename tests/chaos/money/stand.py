@@ -21,6 +21,7 @@ from services.rating.app import RatingApp
 from services.standalone.ports import free_ports
 from tests.chaos.money.processes import Service
 from tests.fixtures.issuer import Issuer
+from tests.fixtures.limits import UNLIMITED_VARIABLES
 from tests.fixtures.postgres import PostgresServer
 
 WELCOME: Final = 10_000
@@ -153,6 +154,7 @@ class Stand:
             "OKEY_TOKEN_ISSUER": DEV_ISSUER,
             "OKEY_TOKEN_AUDIENCE": DEFAULT_AUDIENCE,
             "OKEY_LOG_LEVEL": "WARNING",
+            **UNLIMITED_VARIABLES,
         }
 
     def token_file(self, role: Role) -> Path:

@@ -25,6 +25,7 @@ from services.engine.settings import EngineSettings
 from services.rating.app import RatingApp
 from services.wallet.app import WalletApp, WalletSettings
 from tests.fixtures.issuer import Issuer
+from tests.fixtures.limits import UNLIMITED
 
 Legal = table_pb2.LegalAction
 Ended = engine_pb2.StreamEndReason
@@ -144,6 +145,8 @@ class Platform:
             "jwks_file": self.issuer.jwks_file,
             "database_url": f"sqlite:///{self._folder / name}.db",
             "stop_grace_ms": 0,
+            # Time is hurried here, and so are players.
+            **UNLIMITED,
         }
 
 

@@ -20,6 +20,7 @@ from okey_runtime.server import ServiceServer
 from services.lobby.app import LobbyApp, LobbyNotConfigured
 from services.lobby.settings import LobbySettings
 from tests.fixtures.issuer import Issuer
+from tests.fixtures.limits import UNLIMITED
 from tests.fixtures.valkey import Valkey
 from tests.integration.lobby.fake_engine import FakeApp, fake_engine
 
@@ -73,6 +74,8 @@ async def lobby(valkey: Valkey, tmp_path: Path) -> AsyncIterator[Lobby]:
             redis_url=valkey.url,
             token_skew_ms=0,
             stop_grace_ms=10_000,
+            # Tests look again at once until something has happened.
+            **UNLIMITED,
         )
         servers = [
             await stack.enter_async_context(ServiceServer(LobbyApp(settings))) for _ in range(2)

@@ -2,11 +2,18 @@
 
 import pytest
 
-from okey.money.account import HOUSE_BOT_BANK, HOUSE_UNCLAIMED, SYSTEM_ISSUANCE, escrow_account
+from okey.money.account import (
+    HOUSE_BOT_BANK,
+    HOUSE_UNCLAIMED,
+    SYSTEM_ISSUANCE,
+    escrow_account,
+    player_account,
+)
 from okey.money.journal import AmountOutOfRange, JournalKind
 from okey.money.stake import (
     StakeOutOfRange,
     close_table,
+    erase,
     grant,
     hold,
     start_match,
@@ -103,3 +110,15 @@ def test_a_grant_takes_nothing_away(amount: int) -> None:
     """M3: a negative grant is refused."""
     with pytest.raises(AmountOutOfRange, match=str(amount)):
         grant("A", amount)
+
+
+def test_what_an_erased_player_had_is_unclaimed() -> None:
+    """M3: it leaves the player whole, and a journal of nothing is none."""
+    journal = erase("ada", 320)
+    assert journal is not None
+    assert journal.kind is JournalKind.ERASE
+    assert {leg.account: leg.amount for leg in journal.legs} == {
+        player_account("ada"): -320,
+        HOUSE_UNCLAIMED: 320,
+    }
+    assert erase("ada", 0) is None

@@ -2,11 +2,12 @@ import pytest
 
 from okey_runtime.access import (
     ANY_ROLE,
-    INFRASTRUCTURE,
+    HEALTH,
     PUBLIC,
     AccessTable,
     RoleRefused,
     TokenMissing,
+    reflection_access,
 )
 from okey_runtime.identity import Identity, Role
 
@@ -60,16 +61,19 @@ def test_a_rule_needs_a_full_method_name(name: str) -> None:
 
 
 def test_tables_are_joined_and_a_method_has_one_rule() -> None:
-    joined = TABLE | INFRASTRUCTURE
-    assert joined.rules().keys() == TABLE.rules().keys() | INFRASTRUCTURE.rules().keys()
+    joined = TABLE | HEALTH
+    assert joined.rules().keys() == TABLE.rules().keys() | HEALTH.rules().keys()
     with pytest.raises(ValueError, match="both access tables"):
         TABLE | TABLE
 
 
-def test_health_and_reflection_are_open_and_nothing_else_is() -> None:
-    assert set(INFRASTRUCTURE.rules().values()) == {PUBLIC}
-    assert {method.split("/")[1] for method in INFRASTRUCTURE.rules()} == {
-        "grpc.health.v1.Health",
-        "grpc.reflection.v1.ServerReflection",
-        "grpc.reflection.v1alpha.ServerReflection",
-    }
+def test_health_is_open_and_reflection_as_it_is_set() -> None:
+    assert set(HEALTH.rules().values()) == {PUBLIC}
+    assert {method.split("/")[1] for method in HEALTH.rules()} == {"grpc.health.v1.Health"}
+    for rule in (PUBLIC, ANY_ROLE):
+        access = reflection_access(rule)
+        assert set(access.rules().values()) == {rule}
+        assert {method.split("/")[1] for method in access.rules()} == {
+            "grpc.reflection.v1.ServerReflection",
+            "grpc.reflection.v1alpha.ServerReflection",
+        }

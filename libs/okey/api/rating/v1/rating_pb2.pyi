@@ -1397,3 +1397,55 @@ class RebuildRatingsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
 
 Global___RebuildRatingsResponse: _TypeAlias = RebuildRatingsResponse  # noqa: Y015
+
+@_typing.final
+class ErasePlayerRequest(_message.Message):
+    """A player is to be taken off the boards."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    player_id: _builtins.str
+    """The player."""
+    reason: _builtins.str
+    """Why, in the operator's words; kept, beside the operator's token subject."""
+    def __init__(
+        self,
+        *,
+        player_id: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player_id", b"player_id", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ErasePlayerRequest: _TypeAlias = ErasePlayerRequest  # noqa: Y015
+
+@_typing.final
+class ErasePlayerResponse(_message.Message):
+    """The player is on no board."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGED_FIELD_NUMBER: _builtins.int
+    PLACES_FIELD_NUMBER: _builtins.int
+    changed: _builtins.bool
+    """Whether it was known here and not erased before."""
+    places: _builtins.int
+    """How many places on boards it had."""
+    def __init__(
+        self,
+        *,
+        changed: _builtins.bool = ...,
+        places: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed", b"changed", "places", b"places"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ErasePlayerResponse: _TypeAlias = ErasePlayerResponse  # noqa: Y015

@@ -90,6 +90,11 @@ class RatingServiceStub:
                 request_serializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.RebuildRatingsRequest.SerializeToString,
                 response_deserializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.RebuildRatingsResponse.FromString,
                 _registered_method=True)
+        self.ErasePlayer = channel.unary_unary(
+                '/okey.api.rating.v1.RatingService/ErasePlayer',
+                request_serializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ErasePlayerRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ErasePlayerResponse.FromString,
+                _registered_method=True)
 
 
 class RatingServiceServicer:
@@ -176,6 +181,14 @@ class RatingServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ErasePlayer(self, request, context):
+        """Takes a player off every board of every season, and shows neither ratings nor history of it any more. The recorded
+        matches stay, for the others' ratings follow from them. Again it changes nothing. Roles: operator.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RatingServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -233,6 +246,11 @@ def add_RatingServiceServicer_to_server(servicer, server):
                     servicer.RebuildRatings,
                     request_deserializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.RebuildRatingsRequest.FromString,
                     response_serializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.RebuildRatingsResponse.SerializeToString,
+            ),
+            'ErasePlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.ErasePlayer,
+                    request_deserializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ErasePlayerRequest.FromString,
+                    response_serializer=okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ErasePlayerResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -533,6 +551,33 @@ class RatingService:
             '/okey.api.rating.v1.RatingService/RebuildRatings',
             okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.RebuildRatingsRequest.SerializeToString,
             okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.RebuildRatingsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ErasePlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.rating.v1.RatingService/ErasePlayer',
+            okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ErasePlayerRequest.SerializeToString,
+            okey_dot_api_dot_rating_dot_v1_dot_rating__pb2.ErasePlayerResponse.FromString,
             options,
             channel_credentials,
             insecure,

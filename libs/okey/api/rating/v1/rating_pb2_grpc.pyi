@@ -65,6 +65,10 @@ class RatingServiceStub:
     """Recomputes every change, rating, sink and count from the recorded events and tells what differs; on request it
     mends what is derived (ratings and counts). Progress comes while it goes on, the summary last. Roles: operator.
     """
+    ErasePlayer: _aio.UnaryUnaryMultiCallable[_rating_pb2.ErasePlayerRequest, _rating_pb2.ErasePlayerResponse]
+    """Takes a player off every board of every season, and shows neither ratings nor history of it any more. The recorded
+    matches stay, for the others' ratings follow from them. Again it changes nothing. Roles: operator.
+    """
 
 class RatingServiceServicer(metaclass=_abc_1.ABCMeta):
     """Writes are for the engine; reads for players, the lobby, operators and integrators."""
@@ -161,6 +165,16 @@ class RatingServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.AsyncIterator[_rating_pb2.RebuildRatingsResponse]:
         """Recomputes every change, rating, sink and count from the recorded events and tells what differs; on request it
         mends what is derived (ratings and counts). Progress comes while it goes on, the summary last. Roles: operator.
+        """
+
+    @_abc_1.abstractmethod
+    def ErasePlayer(
+        self,
+        request: _rating_pb2.ErasePlayerRequest,
+        context: _aio.ServicerContext[_rating_pb2.ErasePlayerRequest, _abc.Awaitable[_rating_pb2.ErasePlayerResponse]],
+    ) -> _abc.Awaitable[_rating_pb2.ErasePlayerResponse]:
+        """Takes a player off every board of every season, and shows neither ratings nor history of it any more. The recorded
+        matches stay, for the others' ratings follow from them. Again it changes nothing. Roles: operator.
         """
 
 def add_RatingServiceServicer_to_server(servicer: RatingServiceServicer, server: _aio.Server) -> None: ...

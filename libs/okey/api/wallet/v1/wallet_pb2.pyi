@@ -81,6 +81,8 @@ class _DeclineReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Decline
     """The journal was taken back already."""
     DECLINE_REASON_MATCH_ELSEWHERE: _DeclineReason.ValueType  # 18
     """The match is another table's."""
+    DECLINE_REASON_ACCOUNT_CLOSED: _DeclineReason.ValueType  # 19
+    """The player's id was closed for good."""
 
 class DeclineReason(_DeclineReason, metaclass=_DeclineReasonEnumTypeWrapper):
     """Why a request was declined. `ErrorInfo.reason` is the value's name without `DECLINE_REASON_`."""
@@ -123,6 +125,8 @@ DECLINE_REASON_JOURNAL_REVERSED: DeclineReason.ValueType  # 17
 """The journal was taken back already."""
 DECLINE_REASON_MATCH_ELSEWHERE: DeclineReason.ValueType  # 18
 """The match is another table's."""
+DECLINE_REASON_ACCOUNT_CLOSED: DeclineReason.ValueType  # 19
+"""The player's id was closed for good."""
 Global___DeclineReason: _TypeAlias = DeclineReason  # noqa: Y015
 
 class _JournalKind:
@@ -153,6 +157,8 @@ class _JournalKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_JournalKi
     """A player's welcome grant."""
     JOURNAL_KIND_REVERSAL: _JournalKind.ValueType  # 10
     """An earlier journal was taken back."""
+    JOURNAL_KIND_ERASE: _JournalKind.ValueType  # 11
+    """The balance of a player whose id was closed goes to house:unclaimed."""
 
 class JournalKind(_JournalKind, metaclass=_JournalKindEnumTypeWrapper):
     """What a journal books."""
@@ -179,6 +185,8 @@ JOURNAL_KIND_WELCOME: JournalKind.ValueType  # 9
 """A player's welcome grant."""
 JOURNAL_KIND_REVERSAL: JournalKind.ValueType  # 10
 """An earlier journal was taken back."""
+JOURNAL_KIND_ERASE: JournalKind.ValueType  # 11
+"""The balance of a player whose id was closed goes to house:unclaimed."""
 Global___JournalKind: _TypeAlias = JournalKind  # noqa: Y015
 
 class _ForfeitCause:
@@ -1125,6 +1133,7 @@ class GetAccountResponse(_message.Message):
     BALANCE_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     FROZEN_FIELD_NUMBER: _builtins.int
+    CLOSED_FIELD_NUMBER: _builtins.int
     account: _builtins.str
     """The account's name."""
     balance: _builtins.int
@@ -1133,6 +1142,8 @@ class GetAccountResponse(_message.Message):
     """How many postings it has."""
     frozen: _builtins.bool
     """Whether nothing can be taken from it."""
+    closed: _builtins.bool
+    """Whether it is closed for good."""
     def __init__(
         self,
         *,
@@ -1140,10 +1151,11 @@ class GetAccountResponse(_message.Message):
         balance: _builtins.int = ...,
         version: _builtins.int = ...,
         frozen: _builtins.bool = ...,
+        closed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "balance", b"balance", "frozen", b"frozen", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "balance", b"balance", "closed", b"closed", "frozen", b"frozen", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1800,3 +1812,59 @@ class UnfreezeAccountResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___UnfreezeAccountResponse: _TypeAlias = UnfreezeAccountResponse  # noqa: Y015
+
+@_typing.final
+class ErasePlayerRequest(_message.Message):
+    """A player's account is to be closed for good."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    CHECK_ONLY_FIELD_NUMBER: _builtins.int
+    player_id: _builtins.str
+    """The player."""
+    reason: _builtins.str
+    """Why, in the operator's words; kept, beside the operator's token subject."""
+    check_only: _builtins.bool
+    """Only tell whether it would be refused."""
+    def __init__(
+        self,
+        *,
+        player_id: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        check_only: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["check_only", b"check_only", "player_id", b"player_id", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ErasePlayerRequest: _TypeAlias = ErasePlayerRequest  # noqa: Y015
+
+@_typing.final
+class ErasePlayerResponse(_message.Message):
+    """The account is closed, or would be."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGED_FIELD_NUMBER: _builtins.int
+    UNCLAIMED_FIELD_NUMBER: _builtins.int
+    changed: _builtins.bool
+    """Whether it was open before; with check_only, whether it is."""
+    unclaimed: _builtins.int
+    """What went to house:unclaimed when it was closed, or would go, in chips."""
+    def __init__(
+        self,
+        *,
+        changed: _builtins.bool = ...,
+        unclaimed: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed", b"changed", "unclaimed", b"unclaimed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ErasePlayerResponse: _TypeAlias = ErasePlayerResponse  # noqa: Y015

@@ -123,6 +123,11 @@ class WalletServiceStub:
                 request_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.UnfreezeAccountRequest.SerializeToString,
                 response_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.UnfreezeAccountResponse.FromString,
                 _registered_method=True)
+        self.ErasePlayer = channel.unary_unary(
+                '/okey.api.wallet.v1.WalletService/ErasePlayer',
+                request_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ErasePlayerRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ErasePlayerResponse.FromString,
+                _registered_method=True)
 
 
 class WalletServiceServicer:
@@ -268,6 +273,15 @@ class WalletServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ErasePlayer(self, request, context):
+        """Closes a player's account for good: what is in it goes to house:unclaimed, nothing can be booked on it any more, and
+        there is no second welcome grant. Again it changes nothing. The postings stay: the ledger is only added to.
+        Roles: operator. Reasons: PLAYER_HOLDING, ACCOUNT_FROZEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_WalletServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -355,6 +369,11 @@ def add_WalletServiceServicer_to_server(servicer, server):
                     servicer.UnfreezeAccount,
                     request_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.UnfreezeAccountRequest.FromString,
                     response_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.UnfreezeAccountResponse.SerializeToString,
+            ),
+            'ErasePlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.ErasePlayer,
+                    request_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ErasePlayerRequest.FromString,
+                    response_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ErasePlayerResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -820,6 +839,33 @@ class WalletService:
             '/okey.api.wallet.v1.WalletService/UnfreezeAccount',
             okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.UnfreezeAccountRequest.SerializeToString,
             okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.UnfreezeAccountResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ErasePlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.wallet.v1.WalletService/ErasePlayer',
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ErasePlayerRequest.SerializeToString,
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ErasePlayerResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -100,6 +100,11 @@ class WalletServiceStub:
     """
     UnfreezeAccount: _aio.UnaryUnaryMultiCallable[_wallet_pb2.UnfreezeAccountRequest, _wallet_pb2.UnfreezeAccountResponse]
     """Lifts that. Roles: operator. Reasons: ACCOUNT_NOT_FOUND, ACCOUNT_NOT_FREEZABLE."""
+    ErasePlayer: _aio.UnaryUnaryMultiCallable[_wallet_pb2.ErasePlayerRequest, _wallet_pb2.ErasePlayerResponse]
+    """Closes a player's account for good: what is in it goes to house:unclaimed, nothing can be booked on it any more, and
+    there is no second welcome grant. Again it changes nothing. The postings stay: the ledger is only added to.
+    Roles: operator. Reasons: PLAYER_HOLDING, ACCOUNT_FROZEN.
+    """
 
 class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     """Chips: who has them, who holds them, where they went.
@@ -272,5 +277,16 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_wallet_pb2.UnfreezeAccountRequest, _abc.Awaitable[_wallet_pb2.UnfreezeAccountResponse]],
     ) -> _abc.Awaitable[_wallet_pb2.UnfreezeAccountResponse]:
         """Lifts that. Roles: operator. Reasons: ACCOUNT_NOT_FOUND, ACCOUNT_NOT_FREEZABLE."""
+
+    @_abc_1.abstractmethod
+    def ErasePlayer(
+        self,
+        request: _wallet_pb2.ErasePlayerRequest,
+        context: _aio.ServicerContext[_wallet_pb2.ErasePlayerRequest, _abc.Awaitable[_wallet_pb2.ErasePlayerResponse]],
+    ) -> _abc.Awaitable[_wallet_pb2.ErasePlayerResponse]:
+        """Closes a player's account for good: what is in it goes to house:unclaimed, nothing can be booked on it any more, and
+        there is no second welcome grant. Again it changes nothing. The postings stay: the ledger is only added to.
+        Roles: operator. Reasons: PLAYER_HOLDING, ACCOUNT_FROZEN.
+        """
 
 def add_WalletServiceServicer_to_server(servicer: WalletServiceServicer, server: _aio.Server) -> None: ...

@@ -1,0 +1,172 @@
+"""How much one caller, and all of them together, may ask of a service.
+
+A player has a token bucket for each RPC, and so many streams. Services and operators are not
+counted: they are ours. All calls together are bounded too, so that a crowd is told to come back
+before the process drowns in it.
+"""
+
+from collections import OrderedDict
+from collections.abc import AsyncIterable, AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from prometheus_client import Counter
+
+from okey.errors import Exhausted
+from okey_runtime.clock import Clock
+from okey_runtime.identity import Identity
+
+_MOST_BUCKETS: Final = 100_000
+_MOST_ANONYMOUS_STREAMS: Final = 256
+_BUSY_RETRY_MS: Final = 1_000
+_STREAM_RETRY_MS: Final = 5_000
+
+REFUSED: Final = Counter(
+    "okey_limited_calls_total", "Calls refused by a limit of the service.", ("reason",)
+)
+
+
+class _Limited(Exhausted):
+    """A limit was reached; ``retry_after_ms`` says when another try makes sense."""
+
+    def __init__(self, message: str, retry_after_ms: int) -> None:
+        super().__init__(message)
+        self._retry_after_ms = retry_after_ms
+        REFUSED.labels(self.reason).inc()
+
+    @property
+    def retry_after_ms(self) -> int:
+        """What goes into ``RetryInfo``."""
+        return self._retry_after_ms
+
+
+class RateLimited(_Limited):
+    """A player calls one RPC more often than it may."""
+
+    reason = "RATE_LIMITED"
+
+
+class TooManyStreams(_Limited):
+    """A caller has as many streams open as it may."""
+
+    reason = "TOO_MANY_STREAMS"
+
+
+class ServiceBusy(_Limited):
+    """More calls are under way than the service takes."""
+
+    reason = "SERVICE_BUSY"
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """``per_s`` and ``burst`` are a player's for each RPC, ``streams`` a player's at this process,
+    ``calls`` everybody's together; ``call_ms`` is the longest that a call may take.
+    """
+
+    per_s: int
+    burst: int
+    streams: int
+    calls: int
+    call_ms: int
+
+
+class Buckets:
+    """Token buckets by caller and method; one that is forgotten was the longest unused."""
+
+    def __init__(self, per_s: int, burst: int, clock: Clock) -> None:
+        self._per_s = per_s
+        self._full = burst * 1_000.0
+        self._clock = clock
+        self._levels: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
+
+    def take(self, subject: str, method: str) -> int:
+        """Take one; 0 if there was one, otherwise after how many milliseconds there will be."""
+        now_ms = self._clock.monotonic_ms()
+        key = (subject, method)
+        # In thousandths, so that a millisecond adds ``per_s`` of them.
+        level, then_ms = self._levels.pop(key, (self._full, now_ms))
+        level = min(self._full, level + (now_ms - then_ms) * self._per_s)
+        missing = 1_000.0 - level
+        self._levels[key] = (level if missing > 0 else level - 1_000.0, now_ms)
+        if len(self._levels) > _MOST_BUCKETS:
+            self._levels.popitem(last=False)
+        return int(missing // self._per_s) + 1 if missing > 0 else 0
+
+
+class Gate:
+    """What every call goes through once it is known who calls; one a process."""
+
+    def __init__(self, limits: CallLimits, clock: Clock) -> None:
+        self.limits: Final = limits
+        self._clock = clock
+        self._buckets = Buckets(limits.per_s, limits.burst, clock)
+        self._calls = 0
+        self._streams: dict[str, int] = {}
+
+    def refuse_if_too_often(self, caller: Identity | None, method: str) -> None:
+        """Count the call. Raises ``RateLimited``."""
+        if caller is None or not caller.player:
+            return
+        wait_ms = self._buckets.take(caller.player, method)
+        if wait_ms:
+            raise RateLimited(
+                f"{caller.player} calls {method} more than {self.limits.per_s} times a second: "
+                f"wait {wait_ms} ms",
+                wait_ms,
+            )
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Around a call that is no stream. Raises ``ServiceBusy``."""
+        if self._calls >= self.limits.calls:
+            raise ServiceBusy(
+                f"{self._calls} calls are under way, as many as this service takes: try again in "
+                f"{_BUSY_RETRY_MS} ms",
+                _BUSY_RETRY_MS,
+            )
+        self._calls += 1
+        try:
+            yield
+        finally:
+            self._calls -= 1
+
+    @contextmanager
+    def stream(self, caller: Identity | None) -> Iterator[None]:
+        """Around a stream; nobody's (health, reflection) are counted together.
+
+        Raises ``TooManyStreams``.
+        """
+        if caller is not None and not caller.player:
+            yield
+            return
+        whose = "" if caller is None else caller.player
+        limit = self.limits.streams if whose else _MOST_ANONYMOUS_STREAMS
+        count = self._streams.get(whose, 0)
+        if count >= limit:
+            raise TooManyStreams(
+                f"{whose or 'callers without a token'} may have {limit} streams open here: end one",
+                _STREAM_RETRY_MS,
+            )
+        self._streams[whose] = count + 1
+        try:
+            yield
+        finally:
+            left = self._streams[whose] - 1
+            if left:
+                self._streams[whose] = left
+            else:
+                del self._streams[whose]
+
+    async def paced(
+        self, requests: AsyncIterable[Any], caller: Identity | None, method: str
+    ) -> AsyncIterator[Any]:
+        """A player's messages of one stream: what comes faster than it may is not read yet, so
+        that its sender has to wait.
+        """
+        player = "" if caller is None else caller.player
+        async for request in requests:
+            while player and (wait_ms := self._buckets.take(player, f"{method}/message")):
+                await self._clock.sleep_until_ms(self._clock.monotonic_ms() + wait_ms)
+            yield request

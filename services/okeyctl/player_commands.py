@@ -1,0 +1,86 @@
+"""``okeyctl player``: what is kept of a player, and erasing it."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from okey_runtime.dev_platform import DEFAULT_DATA_DIR
+from okey_runtime.identity import SUBJECT_PATTERN
+from services.okeyctl import player_data
+from services.okeyctl.ending import refusals, refuse
+from services.okeyctl.options import (
+    DataDir,
+    EngineAddress,
+    RatingAddress,
+    TokenFile,
+    WalletAddress,
+)
+from services.okeyctl.player_data import Ways
+from services.okeyctl.reach import reach
+
+app = typer.Typer(
+    help="A player's data: export it, erase it.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@app.command()
+def export(
+    player: str,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    engine: EngineAddress = None,
+    wallet: WalletAddress = None,
+    rating: RatingAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """Everything that is kept of a player, as one JSON object."""
+    _check(player)
+    with refusals():
+        ways = _ways(data_dir, engine, wallet, rating, token_file)
+        document = asyncio.run(player_data.export(ways, player))
+    print(player_data.as_json(document))
+
+
+@app.command()
+def erase(
+    player: str,
+    reason: Annotated[str, typer.Option(help="Why; kept for good, with your token's subject.")],
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    engine: EngineAddress = None,
+    wallet: WalletAddress = None,
+    rating: RatingAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """Close a player's id for good: name and board places go, chips become unclaimed.
+
+    Refused while the player sits or has chips at stake. What broke off is simply asked for again.
+    """
+    _check(player)
+
+    async def show(ways: Ways) -> None:
+        async for step in player_data.erase(ways, player, reason):
+            print(f"{step.service}: {step.outcome}")
+
+    with refusals():
+        asyncio.run(show(_ways(data_dir, engine, wallet, rating, token_file)))
+    print(f"{player} is erased")
+
+
+def _ways(
+    data_dir: Path,
+    engine: str | None,
+    wallet: str | None,
+    rating: str | None,
+    token_file: Path | None,
+) -> Ways:
+    return Ways(
+        engine=reach("engine", data_dir, engine, token_file),
+        wallet=reach("wallet", data_dir, wallet, token_file),
+        rating=reach("rating", data_dir, rating, token_file),
+    )
+
+
+def _check(player: str) -> None:
+    if not SUBJECT_PATTERN.fullmatch(player):
+        refuse(f"{player!r} is no player id: 1 to 64 of A-Z a-z 0-9 _ . : @ -")

@@ -1,0 +1,134 @@
+"""A player's data over all services: exported, and erased step by step.
+
+Each step may be repeated and finds what it did before, so an erasure that broke off is simply asked
+for again.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+import grpc
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+
+from okey.api.engine.v1 import players_pb2, players_pb2_grpc
+from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
+from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
+from okey.money.account import player_account
+from okey.rating import Ladder
+from okey_runtime.errors import from_rpc_error
+from services.okeyctl import ratings, statement
+from services.okeyctl.reach import Reach
+
+_TIMEOUT_S: Final = 30.0
+_ALL: Final = 2**31 - 1
+
+Document = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How the three services that keep something are reached."""
+
+    engine: Reach
+    wallet: Reach
+    rating: Reach
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step of an erasure came to, in words."""
+
+    service: str
+    outcome: str
+
+
+async def export(ways: Ways, player: str) -> Document:
+    """Everything that the platform keeps of the player."""
+    async with ways.engine.open() as channel:
+        stub = players_pb2_grpc.PlayerDataServiceStub(channel)
+        asked = players_pb2.ExportPlayerRequest(player_id=player)
+        kept = await stub.ExportPlayer(asked, timeout=_TIMEOUT_S)
+    found = await ratings.fetch(ways.rating, player)
+    return {
+        "player_id": player,
+        "engine": _document(kept),
+        "wallet": await _chips(ways.wallet, player),
+        "rating": {
+            "ladders": [ratings.document(each) for each in found],
+            "history": {
+                ladder.name.lower(): [
+                    ratings.change_document(change)
+                    for change in await ratings.fetch_history(
+                        ways.rating, player, rating_pb2.Ladder.ValueType(ladder), _ALL
+                    )
+                ]
+                for ladder in Ladder
+            },
+        },
+    }
+
+
+async def erase(ways: Ways, player: str, reason: str) -> AsyncIterator[Step]:
+    """Close the id for good, step by step; raises ``RpcFailure`` at the first that is refused.
+
+    The wallet is asked first whether it would be refused, so that nothing is begun in vain. Then
+    the engine closes the id: from there on nothing new can be held.
+    """
+    asked = wallet_pb2.ErasePlayerRequest(player_id=player, reason=reason, check_only=True)
+    await _wallet(ways.wallet, asked)
+    async with ways.engine.open() as channel:
+        engine = players_pb2_grpc.PlayerDataServiceStub(channel)
+        close = players_pb2.ErasePlayerRequest(player_id=player, reason=reason)
+        closed = await engine.ErasePlayer(close, timeout=_TIMEOUT_S)
+    yield Step("engine", _said(closed.changed, "no seat any more, and the name is forgotten"))
+    asked.check_only = False
+    emptied = await _wallet(ways.wallet, asked)
+    chips = f"the account is closed, {emptied.unclaimed:,} chips are unclaimed"
+    yield Step("wallet", _said(emptied.changed, chips))
+    async with ways.rating.open() as channel:
+        rating = rating_pb2_grpc.RatingServiceStub(channel)
+        unlist = rating_pb2.ErasePlayerRequest(player_id=player, reason=reason)
+        erased = await rating.ErasePlayer(unlist, timeout=_TIMEOUT_S)
+    yield Step("rating", _said(erased.changed, f"off the boards, {erased.places} places"))
+
+
+def as_json(document: Document) -> str:
+    """The export as a person keeps it."""
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _said(changed: bool, outcome: str) -> str:
+    return outcome if changed else f"{outcome} (as before)"
+
+
+async def _wallet(
+    way: Reach, asked: wallet_pb2.ErasePlayerRequest
+) -> wallet_pb2.ErasePlayerResponse:
+    async with way.open() as channel:
+        stub = wallet_pb2_grpc.WalletServiceStub(channel)
+        return await stub.ErasePlayer(asked, timeout=_TIMEOUT_S)
+
+
+async def _chips(way: Reach, player: str) -> Document | None:
+    """Account and every posting; None for one that was never used."""
+    account = player_account(player)
+    async with way.open() as channel:
+        stub = wallet_pb2_grpc.WalletServiceStub(channel)
+        asked = wallet_pb2.GetAccountRequest(account=account)
+        try:
+            found = await stub.GetAccount(asked, timeout=_TIMEOUT_S)
+        except grpc.aio.AioRpcError as error:
+            if from_rpc_error(error).reason == "ACCOUNT_NOT_FOUND":
+                return None
+            raise
+    stated = await statement.fetch(way, account, 0, 0)
+    return {"account": _document(found), "statement": json.loads(statement.as_json(stated))}
+
+
+def _document(message: Message) -> Document:
+    return MessageToDict(
+        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+    )

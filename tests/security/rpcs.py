@@ -1,0 +1,62 @@
+"""Every RPC that the platform serves, read from the descriptors: a new one is tested at once."""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+import okey.api
+from tests.unit.test_access_tables import APPS
+
+HOMES: Final = {service: name for name, app in APPS.items() for service in app.services}
+"""Which process serves which service."""
+
+
+@dataclass(frozen=True)
+class Rpc:
+    """One method, the process that serves it, and what its messages are."""
+
+    home: str
+    service: str
+    name: str
+    request: type[Message]
+    takes_stream: bool
+    gives_stream: bool
+
+    @property
+    def path(self) -> str:
+        """How it is called."""
+        return f"/{self.service}/{self.name}"
+
+    @property
+    def short(self) -> str:
+        """``Service.Method``."""
+        return f"{self.service.rpartition('.')[2]}.{self.name}"
+
+
+def every_rpc() -> list[Rpc]:
+    """All of them, by path; fails where a service has no home here."""
+    return sorted((rpc for each in _services() for rpc in _rpcs(each)), key=lambda rpc: rpc.path)
+
+
+def _services() -> Iterator[ServiceDescriptor]:
+    for found in pkgutil.walk_packages(okey.api.__path__, "okey.api."):
+        if found.name.endswith("_pb2"):
+            yield from importlib.import_module(found.name).DESCRIPTOR.services_by_name.values()
+
+
+def _rpcs(service: ServiceDescriptor) -> Iterator[Rpc]:
+    for method in service.methods:
+        yield Rpc(
+            HOMES[service.full_name],
+            service.full_name,
+            method.name,
+            GetMessageClass(method.input_type),
+            method.client_streaming,
+            method.server_streaming,
+        )

@@ -1,0 +1,136 @@
+"""The whole platform in the test's own process, called with raw bytes as anybody."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+from pydantic import SecretStr
+
+from okey_runtime.channel import open_channel
+from okey_runtime.errors import from_rpc_error
+from okey_runtime.identity import Role
+from services.lobby.app import LobbyApp
+from services.lobby.settings import LobbySettings
+from tests.integration.engine.platform import Platform
+from tests.security.rpcs import Rpc
+
+PATIENCE_S = 10.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a call ended: OK with the first answer, or refused with a reason; an open stream that
+    says nothing yet is OK with none.
+    """
+
+    code: grpc.StatusCode
+    reason: str = ""
+    message: str = ""
+    answer: bytes = b""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the call was not carried out."""
+        return self.code is not grpc.StatusCode.OK
+
+
+class Everything(Platform):
+    """The platform with its lobby; ``call`` makes any call with any bytes."""
+
+    def __init__(self, folder: Path, clock_factor: int, redis_url: SecretStr) -> None:
+        super().__init__(folder, clock_factor, f"sqlite:///{folder / 'engine.db'}")
+        self.folder = folder
+        self._redis_url = redis_url
+        self._raw: dict[str, grpc.aio.Channel] = {}
+
+    async def start(self) -> None:
+        await super().start()
+        shared = self._shared("lobby")
+        settings = LobbySettings(
+            engine_address=self.engine_address,
+            wallet_address=self._addresses["wallet"],
+            redis_url=self._redis_url,
+            service_token_file=self.issuer.service_token_file(self._folder, Role.LOBBY),
+            **shared,
+        )
+        await self._serve("lobby", LobbyApp(settings))
+
+    def address(self, home: str) -> str:
+        """Where the process listens."""
+        return self.engine_address if home == "engine" else self._addresses[home]
+
+    async def stop(self) -> None:
+        for channel in self._raw.values():
+            await channel.close()
+        await super().stop()
+
+    async def call(
+        self,
+        rpc: Rpc,
+        payloads: Sequence[bytes],
+        token: str | None,
+        patience_s: float = PATIENCE_S,
+    ) -> Outcome:
+        """Call with these messages; of a stream of answers the first counts if it comes."""
+        metadata = () if token is None else (("authorization", f"Bearer {token}"),)
+        options: dict[str, Any] = {"metadata": metadata, "timeout": PATIENCE_S}
+        method = self._method(rpc)
+        said: Any
+        try:
+            if not rpc.gives_stream:
+                said = iter(payloads) if rpc.takes_stream else payloads[0]
+                return Outcome(grpc.StatusCode.OK, answer=await method(said, **options))
+            over = asyncio.Event()
+            said = _saying(payloads, over) if rpc.takes_stream else payloads[0]
+            try:
+                return await self._first(method(said, **options), patience_s)
+            finally:
+                over.set()
+        except grpc.aio.AioRpcError as error:
+            failure = from_rpc_error(error)
+            return Outcome(failure.code, failure.reason, failure.message)
+
+    async def _first(self, stream: Any, patience_s: float) -> Outcome:
+        reading = asyncio.ensure_future(stream.read())
+        done, _ = await asyncio.wait([reading], timeout=patience_s)
+        if not done:
+            stream.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+            return Outcome(grpc.StatusCode.OK)
+        first = reading.result()
+        stream.cancel()
+        return Outcome(grpc.StatusCode.OK, answer=b"" if first is grpc.aio.EOF else first)
+
+    def _method(self, rpc: Rpc) -> Any:
+        if rpc.home not in self._raw:
+            self._raw[rpc.home] = open_channel(self.address(rpc.home))
+        kinds = {
+            (False, False): "unary_unary",
+            (False, True): "unary_stream",
+            (True, False): "stream_unary",
+            (True, True): "stream_stream",
+        }
+        return getattr(self._raw[rpc.home], kinds[rpc.takes_stream, rpc.gives_stream])(rpc.path)
+
+
+async def _saying(payloads: Sequence[bytes], over: asyncio.Event) -> AsyncIterator[bytes]:
+    """The messages, and then an open stream until it is over."""
+    for payload in payloads:
+        yield payload
+    await over.wait()
+
+
+@asynccontextmanager
+async def everything(
+    folder: Path, redis_url: SecretStr, clock_factor: int = 1
+) -> AsyncIterator[Everything]:
+    running = Everything(folder, clock_factor, redis_url)
+    try:
+        await running.start()
+        yield running
+    finally:
+        await running.stop()

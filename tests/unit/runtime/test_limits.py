@@ -1,0 +1,211 @@
+"""What one player, and all callers together, may ask of a service."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+import pytest
+from google.rpc import error_details_pb2, status_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from okey_runtime.channel import open_channel
+from okey_runtime.clock import VirtualClock
+from okey_runtime.config import ServiceSettings
+from okey_runtime.errors import STATUS_DETAILS_KEY, RpcFailure
+from okey_runtime.identity import Identity, Role
+from okey_runtime.limits import Buckets, CallLimits, Gate, TooManyStreams
+from okey_runtime.server import ServiceServer, server_options
+from okey_runtime.service_token import fixed_token
+from tests.unit.runtime.caller import Caller
+from tests.unit.runtime.echo import BIDI, SERVER_STREAM, UNARY, WRITER, EchoApp, ask
+from tests.unit.runtime.tokens import Issuer
+
+Serve = Callable[..., Any]
+
+
+@dataclass
+class Stand:
+    """An echo service, and callers of it."""
+
+    app: EchoApp
+    address: str
+    issuer: Issuer
+    stack: AsyncExitStack
+
+    async def __call__(self, subject: str, *roles: Role) -> Caller:
+        token = fixed_token(self.issuer.token(subject, roles or (Role.PLAYER,)))
+        channel = open_channel(self.address, token=token)
+        return Caller(await self.stack.enter_async_context(channel))
+
+
+@pytest.fixture
+async def serve(settings: ServiceSettings, issuer: Issuer) -> AsyncIterator[Serve]:
+    """Starts the echo service with these limits; gives a way to call it as somebody."""
+    async with AsyncExitStack() as stack:
+
+        async def start(**changes: Any) -> Stand:
+            app = EchoApp(settings.model_copy(update=changes))
+            server = await stack.enter_async_context(ServiceServer(app, issuer.clock))
+            return Stand(app, server.address, issuer, stack)
+
+        yield start
+
+
+def player(subject: str) -> Identity:
+    return Identity(subject, frozenset({Role.PLAYER}), "", 0)
+
+
+def test_a_bucket_is_full_at_first_and_fills_with_time() -> None:
+    clock = VirtualClock()
+    buckets = Buckets(per_s=2, burst=3, clock=clock)
+    assert [buckets.take("ayse", "/a/B") for _ in range(4)] == [0, 0, 0, 501]
+    clock.advance_ms(500)
+    assert [buckets.take("ayse", "/a/B") for _ in range(2)] == [0, 501]
+    clock.advance_ms(3_600_000)
+    assert [buckets.take("ayse", "/a/B") for _ in range(4)] == [0, 0, 0, 501]
+
+
+def test_players_and_methods_have_buckets_of_their_own() -> None:
+    buckets = Buckets(per_s=1, burst=1, clock=VirtualClock())
+    taken = [buckets.take(who, what) for who in ("ayse", "fatma") for what in ("/a/B", "/a/C")]
+    assert taken == [0, 0, 0, 0]
+
+
+def test_asking_too_often_costs_nothing_more() -> None:
+    clock = VirtualClock()
+    buckets = Buckets(per_s=1, burst=1, clock=clock)
+    buckets.take("ayse", "/a/B")
+    assert all(buckets.take("ayse", "/a/B") for _ in range(100))
+    clock.advance_ms(1_000)
+    assert buckets.take("ayse", "/a/B") == 0
+
+
+async def test_who_calls_too_often_is_told_when_to_come_back(serve: Serve) -> None:
+    call_as = await serve(calls_per_s=1, calls_burst=2)
+    ayse = await call_as("ayse")
+    await ayse.call(UNARY, ask())
+    await ayse.call(UNARY, ask())
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await ayse.begin(UNARY, ask())
+    assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    metadata = dict(refused.value.trailing_metadata() or ())
+    status = status_pb2.Status.FromString(metadata[STATUS_DETAILS_KEY])
+    info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
+    assert status.details[0].Unpack(info)
+    assert status.details[1].Unpack(retry)
+    assert info.reason == "RATE_LIMITED"
+    assert retry.retry_delay.ToMilliseconds() == 1_001
+    # Neither another of its RPCs, nor anybody else, pays for it.
+    await ayse.call(SERVER_STREAM, ask())
+    await (await call_as("fatma")).call(UNARY, ask())
+
+
+async def test_services_are_not_counted(serve: Serve) -> None:
+    engine = await (await serve(calls_per_s=1, calls_burst=1))("engine", Role.ENGINE)
+    for _ in range(5):
+        await engine.call(UNARY, ask())
+
+
+@pytest.mark.parametrize("method", [SERVER_STREAM, WRITER])
+async def test_a_player_has_so_many_streams_and_a_new_one_once_one_has_ended(
+    serve: Serve, method: str
+) -> None:
+    call_as = await serve(streams_per_player=2)
+    ayse = await call_as("ayse")
+    streams = [ayse.begin(method, ask("wait")) for _ in range(2)]
+    for stream in streams:
+        await stream.read()
+    assert (await ayse.failure(method, ask())).reason == "TOO_MANY_STREAMS"
+    await (await call_as("fatma")).call(method, ask())
+    streams[0].cancel()
+    reasons = [""]
+    while reasons[-1] == "TOO_MANY_STREAMS" or len(reasons) == 1:  # until the server knows of it
+        reasons.append(await _refusal(ayse, method))
+    assert reasons[-1] == ""
+    streams[1].cancel()
+
+
+async def _refusal(caller: Caller, method: str) -> str:
+    """Why the call is refused, "" if it is answered."""
+    try:
+        await caller.call(method, ask())
+    except RpcFailure as refused:
+        return refused.reason
+    return ""
+
+
+async def test_a_players_messages_of_a_stream_are_read_no_faster_than_it_may_send(
+    serve: Serve, issuer: Issuer
+) -> None:
+    ayse = await (await serve(calls_per_s=1, calls_burst=3))("ayse")
+    stream = ayse.begin(BIDI, *(ask() for _ in range(4)))
+    answers = [(await stream.read()).what for _ in range(3)]
+    fourth = asyncio.ensure_future(stream.read())
+    await (await serve())("fatma")  # takes a while
+    assert not fourth.done()
+    issuer.clock.advance_ms(1_001)
+    assert [*answers, (await fourth).what] == ["ayse"] * 4
+
+
+async def test_a_call_may_take_only_so_long_whatever_its_deadline(serve: Serve) -> None:
+    ayse = await (await serve(max_call_ms=20))("ayse")
+    failure = await ayse.failure(UNARY, ask("wait"), timeout_s=None)
+    assert (failure.code, failure.reason) == (
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        "CALL_TOO_LONG",
+    )
+
+
+async def test_more_calls_than_the_service_takes_are_refused_at_once(serve: Serve) -> None:
+    call_as = await serve(most_calls=1)
+    ayse = await call_as("ayse")
+    first = ayse.begin(UNARY, ask("wait"))
+    await call_as.app.entered.wait()
+    assert (await ayse.failure(UNARY, ask())).reason == "SERVICE_BUSY"
+    await ayse.call(SERVER_STREAM, ask())
+    call_as.app.draining.set()
+    assert (await first).what == "ayse"
+    await ayse.call(UNARY, ask())
+
+
+async def test_streams_without_a_caller_are_bounded_together(server: ServiceServer) -> None:
+    async with open_channel(server.address) as channel:
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+        watches = [stub.Watch(health_pb2.HealthCheckRequest()) for _ in range(256)]
+        for watch in watches:
+            await watch.read()
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await stub.Watch(health_pb2.HealthCheckRequest()).read()
+        assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        for watch in watches:
+            watch.cancel()
+
+
+def test_what_is_counted_is_given_back_whatever_happens() -> None:
+    limits = CallLimits(per_s=1, burst=1, streams=1, calls=1, call_ms=1)
+    gate = Gate(limits, VirtualClock())
+    for _ in range(3):
+        with pytest.raises(KeyError), gate.stream(player("ayse")), gate.call():
+            raise KeyError
+    with gate.stream(player("ayse")), pytest.raises(TooManyStreams):
+        gate.stream(player("ayse")).__enter__()
+
+
+def test_a_server_bounds_messages_metadata_streams_and_pings(settings: ServiceSettings) -> None:
+    options = dict(server_options(settings))
+    assert options["grpc.max_receive_message_length"] == 1 << 20
+    assert options["grpc.max_metadata_size"] == 8 << 10
+    assert options["grpc.absolute_max_metadata_size"] == 16 << 10
+    assert options["grpc.max_concurrent_streams"] == settings.max_streams_per_connection
+    assert options["grpc.http2.min_ping_interval_without_data_ms"] == 5_000
+
+
+async def test_metadata_beyond_the_limit_is_refused(serve: Serve) -> None:
+    ayse = await (await serve())("ayse")
+    method = ayse.channel.unary_unary(UNARY)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await method(ask().SerializeToString(), metadata=(("x-long", "x" * (17 << 10)),))
+    assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
