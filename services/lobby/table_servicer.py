@@ -1,0 +1,83 @@
+"""The half of LobbyService that is about tables; who calls is told by the token."""
+
+from collections.abc import Awaitable, Callable
+
+from okey.api.lobby.v1 import lobby_pb2
+from okey.rules.variant import BotLevel, Mode
+from okey_runtime.identity import current_identity
+from services.lobby.bot_bank import BotBank
+from services.lobby.caller import Context, authorization_of
+from services.lobby.engine_tables import EngineTables
+from services.lobby.table_filter import page_of
+from services.lobby.table_list import TableList
+from services.lobby.wire import terms_from
+
+
+class TableServicer:
+    """Makes, lists, joins and leaves tables.
+
+    ``stop_waiting`` ends the quick-match ticket of a player who has sat down without it.
+    """
+
+    def __init__(
+        self,
+        engine: EngineTables,
+        bot_bank: BotBank,
+        tables: TableList,
+        stop_waiting: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self._engine = engine
+        self._bot_bank = bot_bank
+        self._tables = tables
+        self._stop_waiting = stop_waiting
+
+    async def CreateTable(
+        self, request: lobby_pb2.CreateTableRequest, context: Context
+    ) -> lobby_pb2.CreateTableResponse:
+        """W1, O1, M7."""
+        caller = current_identity()
+        terms = terms_from(request.terms)
+        bot_level = BotLevel(request.bot_level or BotLevel.NORMAL)
+        terms.check(bot_level, request.house_fill_after_ms)
+        if terms.mode is Mode.SOLO:
+            await self._bot_bank.require_open()
+        sitting = await self._engine.open_table(
+            request.request_id,
+            caller.subject,
+            caller.name,
+            terms,
+            bot_level,
+            request.house_fill_after_ms,
+        )
+        await self._stop_waiting(caller.subject)
+        return lobby_pb2.CreateTableResponse(table_id=sitting.table_id, seat=sitting.seat)
+
+    async def ListTables(
+        self, request: lobby_pb2.ListTablesRequest, context: Context
+    ) -> lobby_pb2.ListTablesResponse:
+        """A page of the copy of the engine's list."""
+        return page_of(await self._tables.newest(), request)
+
+    async def JoinTable(
+        self, request: lobby_pb2.JoinTableRequest, context: Context
+    ) -> lobby_pb2.JoinTableResponse:
+        """W1, W3."""
+        caller = current_identity()
+        sitting = await self._engine.take_seat(
+            request.table_id,
+            request.request_id,
+            caller.subject,
+            caller.name,
+            request.seat if request.HasField("seat") else None,
+        )
+        await self._stop_waiting(caller.subject)
+        return lobby_pb2.JoinTableResponse(seat=sitting.seat)
+
+    async def LeaveTable(
+        self, request: lobby_pb2.LeaveTableRequest, context: Context
+    ) -> lobby_pb2.LeaveTableResponse:
+        """W2, M1."""
+        await self._engine.leave_seat(
+            request.table_id, request.request_id, authorization_of(context)
+        )
+        return lobby_pb2.LeaveTableResponse()
