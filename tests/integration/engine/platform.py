@@ -134,6 +134,11 @@ class Platform:
         )
         return await settled(lambda: lobby.TakeSeat(request))
 
+    async def where_is(self, player: str) -> str:
+        """The table where the player sits, as the lobby is told."""
+        lobby = await self.tables_as("lobby", Role.LOBBY)
+        return (await lobby.WhereAmI(engine_pb2.WhereAmIRequest(player=player))).table_id
+
     async def _serve(self, name: str, app: Any) -> None:
         server = await self._services.enter_async_context(ServiceServer(app))
         self._addresses[name] = server.address
