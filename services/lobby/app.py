@@ -14,6 +14,8 @@ from okey_runtime.service_token import MetadataProvider, ServiceToken
 from services.lobby import bot_bank, engine_tables
 from services.lobby.bot_bank import BotBank
 from services.lobby.engine_tables import EngineTables
+from services.lobby.limits import Limit, Limits
+from services.lobby.list_watching import ListWatches
 from services.lobby.matchmaker import Matchmaker
 from services.lobby.servicer import ACCESS, SERVICE, LobbyServicer
 from services.lobby.settings import LobbySettings
@@ -33,6 +35,7 @@ class LobbyApp:
         self._channels: list[grpc.aio.Channel] = []
         self._redis: Redis | None = None
         self._servicer: LobbyServicer | None = None
+        self._watches: ListWatches | None = None
 
     @property
     def settings(self) -> LobbySettings:
@@ -68,8 +71,17 @@ class LobbyApp:
         bank = BotBank(self._open(settings.wallet_address, own, bot_bank.IDEMPOTENT))
         self._redis = open_redis(settings.redis_url)
         tables = TableList(self._redis, engine, host.clock)
+        self._watches = ListWatches(tables, host.clock, settings.most_list_watchers)
+        limits = Limits(
+            self._redis,
+            host.clock,
+            making=Limit(settings.tables_at_once, settings.table_every_ms),
+            joining=Limit(settings.seats_at_once, settings.seat_every_ms),
+        )
         tickets = TicketStore(self._redis, host.clock)
-        self._servicer = LobbyServicer(engine, bank, tables, tickets, host.clock)
+        self._servicer = LobbyServicer(
+            engine, bank, tables, self._watches, limits, tickets, host.clock
+        )
         lobby_pb2_grpc.add_LobbyServiceServicer_to_server(self._servicer, host.grpc)
         host.spawn(tables.run(), "table-list")
         host.spawn(Matchmaker(tickets, tables, engine, host.clock).run(), "matchmaker")
@@ -78,6 +90,8 @@ class LobbyApp:
         """End the streams; what is claimed and not seated comes back when its lease ends."""
         if self._servicer is not None:
             self._servicer.end_streams()
+        if self._watches is not None:
+            self._watches.end()
 
     async def close(self) -> None:
         """Close the connections."""

@@ -8,6 +8,8 @@ from okey_runtime.clock import Clock
 from okey_runtime.identity import Role
 from services.lobby.bot_bank import BotBank
 from services.lobby.engine_tables import EngineTables
+from services.lobby.limits import Limits
+from services.lobby.list_watching import ListWatches
 from services.lobby.table_list import TableList
 from services.lobby.table_servicer import TableServicer
 from services.lobby.ticket_servicer import TicketServicer
@@ -22,6 +24,7 @@ ACCESS: Final = AccessTable.of(
         for name in (
             "CreateTable",
             "ListTables",
+            "WatchTables",
             "JoinTable",
             "LeaveTable",
             "EnqueueTicket",
@@ -41,8 +44,10 @@ class LobbyServicer(TableServicer, TicketServicer, lobby_pb2_grpc.LobbyServiceSe
         engine: EngineTables,
         bot_bank: BotBank,
         tables: TableList,
+        watches: ListWatches,
+        limits: Limits,
         tickets: TicketStore,
         clock: Clock,
     ) -> None:
         TicketServicer.__init__(self, engine, tickets, clock)
-        TableServicer.__init__(self, engine, bot_bank, tables, self.stop_waiting)
+        TableServicer.__init__(self, engine, bot_bank, tables, watches, limits, self.stop_waiting)
