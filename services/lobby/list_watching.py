@@ -1,6 +1,6 @@
 """Following a list of tables: its first page, then what changes in it."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -9,9 +9,10 @@ from okey.errors import Exhausted
 from okey_runtime.auth import TokenExpired
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Identity
+from services.lobby.listing import NewestListing
 from services.lobby.metrics import LIST_WATCHERS
-from services.lobby.table_list import RENEWAL_MS, TableList
-from services.lobby.ticket_servicer import LobbyStopping
+from services.lobby.table_list import RENEWAL_MS
+from services.lobby.ticket_watch import LobbyStopping
 
 _RETRY_AFTER_MS: Final = 10_000
 
@@ -54,7 +55,7 @@ class Shown:
 class ListWatches:
     """The open streams of this replica, at most so many."""
 
-    def __init__(self, tables: TableList, clock: Clock, most: int) -> None:
+    def __init__(self, tables: NewestListing, clock: Clock, most: int) -> None:
         self._tables = tables
         self._clock = clock
         self._most = most
@@ -67,7 +68,7 @@ class ListWatches:
 
     async def follow(
         self, request: lobby_pb2.ListTablesRequest, caller: Identity
-    ) -> AsyncIterator[lobby_pb2.WatchTablesResponse]:
+    ) -> AsyncGenerator[lobby_pb2.WatchTablesResponse, None]:
         """The list, then its changes, until the caller goes or its token ends.
 
         Raises:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from okey.api.lobby.v1 import lobby_pb2
 from services.lobby.table_filter import passes
@@ -53,3 +53,15 @@ class Listing:
             places = ((place_of(table, order), table) for table in self.tables)
             known = self._sorted[order] = sorted(places, key=lambda each: each[0])
         return known
+
+
+class NewestListing(Protocol):
+    """Where the newest copy comes from."""
+
+    async def newest(self) -> Listing:
+        """The newest copy.
+
+        Raises:
+            TableListUnavailable: there is none.
+        """
+        ...

@@ -107,6 +107,7 @@ class TableList:
         with _or_unavailable():
             turn, *copies = await self._newest(keys=[_LIST], args=[self._turn])
         if not turn:
+            self._turn = 0  # counted anew, where Redis has lost everything
             raise TableListUnavailable("the list of tables is being made: ask again in a moment")
         for copy in copies:
             self._remembered, self._turn = _listing(copy), turn

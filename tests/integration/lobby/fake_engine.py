@@ -3,6 +3,7 @@
 It refuses what a test tells it to, as the wallet or the rules would, and can be away.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -112,7 +113,12 @@ class FakeEngine:
         self.accepted: dict[tuple[str, str], int] = {}
         self.is_away = False
         self.page_size = 500
+        self.lost_pages: set[str] = set()
         self.times_listed = 0
+        self.may_list = asyncio.Event()
+        """Cleared, it keeps back the list that is asked for next."""
+        self.may_list.set()
+        self.is_listing = asyncio.Event()
 
     def put(self, table_id: str, opened: engine_pb2.OpenTableRequest, **players: int) -> Table:
         """A table that is there before the test begins, with these players on those seats."""
@@ -196,13 +202,18 @@ class FakeEngine:
     ) -> engine_pb2.ListTablesResponse:
         if self.is_away:
             raise Away("away")
+        if request.page_token in self.lost_pages:
+            raise Away("away for a moment")
         self.times_listed += 1
         ids = sorted(table_id for table_id in self.tables if table_id > request.page_token)
         page = ids[: self.page_size]
-        return engine_pb2.ListTablesResponse(
+        listed = engine_pb2.ListTablesResponse(
             tables=[self.tables[table_id].summary(table_id) for table_id in page],
             next_page_token=page[-1] if len(ids) > len(page) else "",
         )
+        self.is_listing.set()
+        await self.may_list.wait()
+        return listed
 
     def _check(self, player: str) -> None:
         if player in self.refused:
