@@ -57,6 +57,10 @@ class Platform:
         await self.start_bots()
         await self.start_engine()
 
+    def address_of(self, service: str) -> str:
+        """Where wallet, rating or bots answer."""
+        return self._addresses[service]
+
     async def start_bots(self) -> None:
         await self._serve("bots", BotsApp(ServiceSettings(**self._shared("bots"))))
 
