@@ -26,6 +26,7 @@ WRONG_TRIES: Final = 5
 TRY_EVERY_MS: Final = 60_000
 
 _CALLERS_KEPT: Final = 10_000
+_KNOWN_KEPT: Final = 10_000
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 # What people read or type for another character of the alphabet, and what groups are parted by.
 _AS_MEANT: Final = str.maketrans({"O": "0", "I": "1", "L": "1", "-": None, " ": None})
@@ -130,6 +131,8 @@ class Invites:
         self._get = get
         self._clock = clock
         self._tries = WrongTries(clock)
+        # Who has shown which right code: it is asked no more, and tells the caller nothing new.
+        self._known: OrderedDict[tuple[str, bytes], None] = OrderedDict()
 
     async def code_for(self, table: TableState, player: str) -> str:
         """A new code of a private table, for a player who sits there; else none is made.
@@ -154,13 +157,26 @@ class Invites:
             return actor
         if not knock.invite:
             raise InviteRequired(f"table {table_id} is private: send the invite code of its maker")
-        self._tries.take(knock.caller)
-        try:
-            is_right = await self._store.has(table_id, code_hash(table_id, knock.invite))
-        except (Unavailable, Exhausted):
-            self._tries.give_back(knock.caller)
-            raise
-        if not is_right:
+        shown = (knock.caller, code_hash(table_id, knock.invite))
+        if shown in self._known:
+            self._known.move_to_end(shown)
+            return actor
+        if not await self._is_right(table_id, shown):
             raise InviteWrong(f"the invite code is not that of table {table_id}: ask its maker")
-        self._tries.give_back(knock.caller)
+        self._known[shown] = None
+        while len(self._known) > _KNOWN_KEPT:
+            self._known.popitem(last=False)
         return await self._get(table_id)  # it may have been let go meanwhile
+
+    async def _is_right(self, table_id: str, shown: tuple[str, bytes]) -> bool:
+        """Whether the code is the table's; a wrong one costs its caller a try."""
+        caller, hashed = shown
+        self._tries.take(caller)
+        try:
+            is_right = await self._store.has(table_id, hashed)
+        except (Unavailable, Exhausted):
+            self._tries.give_back(caller)
+            raise
+        if is_right:
+            self._tries.give_back(caller)
+        return is_right

@@ -10,10 +10,14 @@ import pytest
 from okey.api.engine.v1 import engine_pb2
 from okey.api.events.v1 import events_pb2, events_pb2_grpc
 from okey_runtime.database import Database
-from okey_runtime.errors import from_rpc_error
+from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.identity import Role
 from services.engine import schema
 from services.engine.invites import WRONG_TRIES
+from services.okeyctl import replay as replays
+from services.okeyctl.reach import Reach
+from services.okeyctl.tables import show_table, watch_table
+from services.okeyctl.tables_verify import fetch_round
 from tests.integration.engine.platform import Phase, Platform, Player, platform, refused, until
 
 WRONG = "AAAA-AAAA-AAAA-AAAA"
@@ -69,16 +73,16 @@ async def tries(
         async for _ in stub.Play(iter([engine_pb2.PlayRequest(attach=attach)])):
             return
 
-    calls: dict[str, Awaitable[object]] = {
-        "GetTable": stub.GetTable(engine_pb2.GetTableRequest(table_id=table_id, invite=invite)),
-        "WatchTable": watch(),
-        "ListEvents": stub.ListEvents(
-            engine_pb2.ListEventsRequest(table_id=table_id, match_no=1, round_no=1, invite=invite)
-        ),
+    get = engine_pb2.GetTableRequest(table_id=table_id, invite=invite)
+    read = engine_pb2.ListEventsRequest(table_id=table_id, match_no=1, round_no=1, invite=invite)
+    found = {
+        "GetTable": await reason_of(stub.GetTable(get)),
+        "WatchTable": await reason_of(watch()),
+        "ListEvents": await reason_of(stub.ListEvents(read)),
     }
     if role is Role.PLAYER:
-        calls["Play"] = play()
-    return {name: await reason_of(call) for name, call in calls.items()}
+        found["Play"] = await reason_of(play())
+    return found
 
 
 async def reason_of(call: Awaitable[object]) -> str:
@@ -167,6 +171,22 @@ async def test_a_public_table_has_no_code(world: Platform) -> None:
     made = await lobby.OpenTable(request)
     assert made.invite == ""
     assert (await tries(world, made.table_id, "eve", Role.PLAYER, ""))["WatchTable"] == ""
+
+
+async def test_an_operator_looks_in_with_the_code(world: Platform) -> None:
+    """What `okeyctl tables show --invite` and the others send."""
+    made = await private(world)
+    way = Reach(world.engine_address, world.issuer.metadata("op", Role.OPERATOR))
+    assert (await show_table(way, made.table_id, made.invite)).config.is_private
+    watched = watch_table(way, made.table_id, made.invite)
+    assert (await anext(watched)).viewer == -1
+    for asked in (show_table(way, made.table_id), fetch_round(way, made.table_id, 1, 1)):
+        with pytest.raises(RpcFailure, match="INVITE_REQUIRED"):
+            await asked
+    with pytest.raises(RpcFailure, match="ROUND_NOT_FOUND"):
+        await fetch_round(way, made.table_id, 1, 1, made.invite)
+    with pytest.raises(RpcFailure, match="ROUND_NOT_FOUND"):
+        await anext(replays.fetch(way, made.table_id, 1, None, made.invite))
 
 
 async def test_whoever_played_there_shows_the_code_to_read_the_round(world: Platform) -> None:

@@ -135,6 +135,34 @@ async def test_many_wrong_tries_at_once_are_all_counted(world: World) -> None:
     await invites.let_in(TABLE, knock("bert", code))  # only the guesser waits
 
 
+async def test_a_right_code_is_asked_for_once(world: World) -> None:
+    """Whoever came in with it comes again, however many wrong ones it tried meanwhile."""
+    invites, store = invites_of(world)
+    code = await invites.code_for((await world.open(CONFIG)).table, "anna")
+    await invites.let_in(TABLE, knock("bert", code))
+    for _ in range(WRONG_TRIES):
+        with pytest.raises(InviteWrong):
+            await invites.let_in(TABLE, knock("bert", WRONG))
+    store.is_away = True
+    await invites.let_in(TABLE, knock("bert", code.lower()))
+    with pytest.raises(DatabaseAway):
+        await invites.let_in(TABLE, knock("carl", code))
+
+
+async def test_only_so_many_who_came_in_are_remembered(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.engine.invites._KNOWN_KEPT", 2)
+    invites, store = invites_of(world)
+    code = await invites.code_for((await world.open(CONFIG)).table, "anna")
+    for player in ("bert", "carl", "bert", "deniz"):
+        await invites.let_in(TABLE, knock(player, code))
+    store.is_away = True
+    await invites.let_in(TABLE, knock("bert", code))
+    with pytest.raises(DatabaseAway):
+        await invites.let_in(TABLE, knock("carl", code))
+
+
 async def test_an_outage_costs_no_try(world: World) -> None:
     invites, store = invites_of(world)
     code = await invites.code_for((await world.open(CONFIG)).table, "anna")
