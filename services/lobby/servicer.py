@@ -4,7 +4,6 @@ from typing import Final
 
 from okey.api.lobby.v1 import lobby_pb2_grpc
 from okey_runtime.access import AccessTable
-from okey_runtime.clock import Clock
 from okey_runtime.identity import Role
 from services.lobby.bot_bank import BotBank
 from services.lobby.engine_tables import EngineTables
@@ -12,8 +11,7 @@ from services.lobby.limits import Limits
 from services.lobby.list_watching import ListWatches
 from services.lobby.table_list import TableList
 from services.lobby.table_servicer import TableServicer
-from services.lobby.ticket_servicer import TicketServicer
-from services.lobby.ticket_store import TicketStore
+from services.lobby.ticket_servicer import QuickMatch, TicketServicer
 
 SERVICE: Final = "okey.api.lobby.v1.LobbyService"
 
@@ -46,8 +44,7 @@ class LobbyServicer(TableServicer, TicketServicer, lobby_pb2_grpc.LobbyServiceSe
         tables: TableList,
         watches: ListWatches,
         limits: Limits,
-        tickets: TicketStore,
-        clock: Clock,
+        quick_match: QuickMatch,
     ) -> None:
-        TicketServicer.__init__(self, engine, tickets, clock)
+        TicketServicer.__init__(self, quick_match)
         TableServicer.__init__(self, engine, bot_bank, tables, watches, limits, self.stop_waiting)

@@ -2,42 +2,51 @@
 
 import secrets
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Final
 
 from okey.api.lobby.v1 import lobby_pb2
-from okey.errors import Unavailable
 from okey.rules.variant import BotLevel
-from okey_runtime.auth import TokenExpired
 from okey_runtime.clock import Clock
 from okey_runtime.identity import current_identity
 from services.lobby.caller import Context, authorization_of
-from services.lobby.engine_tables import EngineTables
-from services.lobby.ticket import Ticket, TicketBeingSeated, TicketNotFound, TicketState
-from services.lobby.ticket_store import QuickMatchUnavailable, TicketStore
+from services.lobby.player_ratings import PlayerRatings
+from services.lobby.ticket import (
+    QuickMatchUnavailable,
+    Ticket,
+    TicketBeingSeated,
+    TicketNotFound,
+    TicketState,
+    Wish,
+)
+from services.lobby.ticket_store import TicketStore
+from services.lobby.ticket_watch import TicketWatch
+from services.lobby.whereabouts import Whereabouts
+from services.lobby.windows import RatingWindow
 from services.lobby.wire import terms_from, ticket_to
 
-WATCH_MS: Final = 300
-"""How often a watched ticket is looked at."""
+_CODE_BYTES: Final = 10
+"""80 random bits let a partner in."""
 
 
-class LobbyStopping(Unavailable):
-    """This replica stops; another one goes on with the stream."""
+@dataclass(frozen=True, slots=True)
+class QuickMatch:
+    """What the servicer of tickets needs."""
 
-    reason = "LOBBY_STOPPING"
+    whereabouts: Whereabouts
+    ratings: PlayerRatings
+    tickets: TicketStore
+    watch: TicketWatch
+    window: RatingWindow
+    clock: Clock
 
 
 class TicketServicer:
     """Takes tickets, shows them, and takes them back."""
 
-    def __init__(self, engine: EngineTables, tickets: TicketStore, clock: Clock) -> None:
-        self._engine = engine
-        self._tickets = tickets
-        self._clock = clock
-        self._is_stopping = False
-
-    def end_streams(self) -> None:
-        """Let every open stream end soon, so that it goes on at another replica."""
-        self._is_stopping = True
+    def __init__(self, quick_match: QuickMatch) -> None:
+        self._quick = quick_match
+        self._tickets = quick_match.tickets
 
     async def stop_waiting(self, player: str) -> None:
         """Who sits down by itself no longer waits; the engine would refuse a second seat."""
@@ -51,43 +60,52 @@ class TicketServicer:
     ) -> lobby_pb2.EnqueueTicketResponse:
         """One live ticket a player; who sits already is led back (W3)."""
         caller = current_identity()
+        await self._tickets.count_wish(caller.subject)
         terms = terms_from(request.terms)
-        terms.check(BotLevel.NORMAL)
-        sitting = await self._engine.where_is(authorization_of(context))
-        if sitting is None:
+        terms.check(BotLevel.NORMAL, request.house_fill_after_ms)
+        bound = await self._quick.whereabouts.bound_to(
+            authorization_of(context), f"next-{secrets.token_hex(12)}"
+        )
+        if bound is None:
+            ratings = await self._quick.ratings.of([caller.subject], terms.variant)
             ticket = await self._tickets.enqueue(
-                caller.subject, caller.name, secrets.token_hex(12), terms
+                Wish(
+                    player=caller.subject,
+                    display_name=caller.name,
+                    ticket_id=secrets.token_hex(12),
+                    terms=terms,
+                    rating_milli=ratings[caller.subject],
+                    house_fill_after_ms=request.house_fill_after_ms,
+                    party_code=request.party_code or _new_code(request),
+                    opens_party=request.open_party,
+                )
             )
         else:
-            now_ms = self._clock.now_ms()
-            ticket = Ticket("", terms, TicketState.SEATED, now_ms, sitting.table_id, sitting.seat)
-        return lobby_pb2.EnqueueTicketResponse(ticket=ticket_to(ticket))
+            ticket = Ticket(
+                player=caller.subject,
+                ticket_id="",
+                terms=terms,
+                state=TicketState.SEATED,
+                enqueued_ms=self._quick.clock.now_ms(),
+                table_id=bound.table_id,
+                seat=bound.seat,
+            )
+        return lobby_pb2.EnqueueTicketResponse(ticket=self._shown(ticket))
 
     async def GetTicket(
         self, request: lobby_pb2.GetTicketRequest, context: Context
     ) -> lobby_pb2.GetTicketResponse:
         """The newest ticket, kept alive."""
         ticket = await self._tickets.touch(current_identity().subject)
-        return lobby_pb2.GetTicketResponse(ticket=ticket_to(ticket))
+        return lobby_pb2.GetTicketResponse(ticket=self._shown(ticket))
 
     async def WatchTicket(
         self, request: lobby_pb2.WatchTicketRequest, context: Context
     ) -> AsyncIterator[lobby_pb2.WatchTicketResponse]:
         """The newest ticket at each change, kept alive, until it is over or the token ends."""
         caller = current_identity()
-        shown: Ticket | None = None
-        while True:
-            ticket = await self._tickets.touch(caller.subject)
-            if ticket != shown:
-                yield lobby_pb2.WatchTicketResponse(ticket=ticket_to(ticket))
-                shown = ticket
-            if not ticket.state.is_live:
-                return
-            if self._is_stopping:
-                raise LobbyStopping("this replica stops: watch again")
-            if self._clock.now_ms() >= caller.expires_ms:
-                raise TokenExpired("the token has expired: watch again with a new one")
-            await self._clock.sleep_until_ms(self._clock.monotonic_ms() + WATCH_MS)
+        async for ticket in self._quick.watch.follow(caller.subject, caller.expires_ms):
+            yield lobby_pb2.WatchTicketResponse(ticket=self._shown(ticket))
 
     async def CancelTicket(
         self, request: lobby_pb2.CancelTicketRequest, context: Context
@@ -97,4 +115,11 @@ class TicketServicer:
             ticket = await self._tickets.cancel(current_identity().subject)
         except TicketNotFound:
             return lobby_pb2.CancelTicketResponse()
-        return lobby_pb2.CancelTicketResponse(ticket=ticket_to(ticket))
+        return lobby_pb2.CancelTicketResponse(ticket=self._shown(ticket))
+
+    def _shown(self, ticket: Ticket) -> lobby_pb2.Ticket:
+        return ticket_to(ticket, self._quick.window, self._quick.clock.now_ms())
+
+
+def _new_code(request: lobby_pb2.EnqueueTicketRequest) -> str:
+    return secrets.token_hex(_CODE_BYTES) if request.open_party else ""
