@@ -70,9 +70,11 @@ class OkeyClient:
         """Ratings."""
         return RatingClient(self._channels.to(self._address("rating")), self._calls)
 
-    def table(self, table_id: str) -> TableClient:
-        """One table."""
-        return TableClient(table_id, self._address("engine"), self._channels, self._calls)
+    def table(self, table_id: str, invite: str = "") -> TableClient:
+        """One table; a private one with its code, unless one sits there."""
+        return TableClient(
+            table_id, self._address("engine"), self._channels, self._calls, invite=invite
+        )
 
     async def where_am_i(self) -> TableClient | None:
         """The table where the token's player sits (W3)."""

@@ -1,6 +1,7 @@
 """The lobby: making, finding, joining and leaving tables, and quick match."""
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 import grpc
@@ -13,6 +14,14 @@ from okey_client.table import TableClient
 from okey_runtime.errors import from_rpc_error
 
 _LIVE: Final = (lobby_pb2.TICKET_STATE_WAITING, lobby_pb2.TICKET_STATE_SEATING)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateTable:
+    """A private table, and the code that lets others in; nobody can ask for it again."""
+
+    table_id: str
+    invite: str = field(repr=False)
 
 
 class LobbyClient:
@@ -38,14 +47,27 @@ class LobbyClient:
     ) -> str:
         """Make a table and take its seat 0 (W1); its id. Without terms: Çanak, four seats (Ç0)."""
         request = lobby_pb2.CreateTableRequest(
-            request_id=new_request_id(),
             terms=terms,
             bot_level=common_pb2.BotLevel.ValueType(bot_level or 0),
             house_fill_after_ms=house_fill_after_ms,
         )
+        return (await self._create(request)).table_id
+
+    async def create_private_table(
+        self, terms: lobby_pb2.TableTerms | None = None, *, house_fill_after_ms: int = 0
+    ) -> PrivateTable:
+        """Make a table for oneself and whom one gives its invite code; it is in no list."""
+        request = lobby_pb2.CreateTableRequest(
+            terms=terms, house_fill_after_ms=house_fill_after_ms, is_private=True
+        )
+        made = await self._create(request)
+        return PrivateTable(made.table_id, made.invite)
+
+    async def _create(self, request: lobby_pb2.CreateTableRequest) -> lobby_pb2.CreateTableResponse:
+        request.request_id = new_request_id()
         made = await self._calls.unary(self._stub.CreateTable, request)
         await self._table(made.table_id).offer_nonce()
-        return made.table_id
+        return made
 
     async def list_tables(
         self, filters: lobby_pb2.ListTablesRequest | None = None
@@ -62,10 +84,38 @@ class LobbyClient:
                 return
             request.page_token = page.next_page_token
 
-    async def join_table(self, table_id: str, seat: int | None = None) -> int:
-        """Take the chosen seat, or any free one; the seat."""
+    async def watch_tables(
+        self, filters: lobby_pb2.ListTablesRequest | None = None
+    ) -> AsyncIterator[list[lobby_pb2.ListedTable]]:
+        """The first page of such a list whenever it changes, in order, across broken streams."""
+        request = lobby_pb2.WatchTablesRequest(tables=filters)
+        failures = 0
+        shown: list[lobby_pb2.ListedTable] | None = None
+        while True:
+            call = self._stub.WatchTables(request)
+            known: dict[str, lobby_pb2.ListedTable] = {}
+            try:
+                async for step in call:
+                    failures = 0
+                    known.update((table.table_id, table) for table in step.changed)
+                    tables = [known[table_id] for table_id in step.table_ids]
+                    known = {table.table_id: table for table in tables}
+                    if tables != shown:
+                        shown = tables
+                        yield tables
+            except grpc.aio.AioRpcError as error:
+                failure = from_rpc_error(error)
+                failures += 1
+                if not is_repeatable(failure) or failures >= self._calls.policy.tries:
+                    raise failure from error
+                await self._calls.pause(failures)
+            finally:
+                call.cancel()
+
+    async def join_table(self, table_id: str, seat: int | None = None, invite: str = "") -> int:
+        """Take the chosen seat, or any free one; a private table asks for its code. The seat."""
         request = lobby_pb2.JoinTableRequest(
-            table_id=table_id, seat=seat, request_id=new_request_id()
+            table_id=table_id, seat=seat, request_id=new_request_id(), invite=invite
         )
         joined = await self._calls.unary(self._stub.JoinTable, request)
         await self._table(table_id).offer_nonce()

@@ -44,10 +44,10 @@ class PlayedTable:
     ends it. Who neither iterates nor leaves for a thousand changes gets no answers any more.
     """
 
-    def __init__(self, table_id: str, calls: Calls, mirror: MakeMirror) -> None:
+    def __init__(self, table_id: str, calls: Calls, mirror: MakeMirror, invite: str = "") -> None:
         self.table_id: Final = table_id
         self._calls = calls
-        self._commands = _Commands(table_id)
+        self._commands = _Commands(table_id, invite)
         self._mirror = mirror(self._commands.open, self._begin_nonce)
         self._changes: asyncio.Queue[Change | RpcFailure | None] = asyncio.Queue(_MOST_UNSEEN)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -161,8 +161,9 @@ class PlayedTable:
 class _Commands:
     """What was asked and is not answered yet, over whatever stream is open."""
 
-    def __init__(self, table_id: str) -> None:
+    def __init__(self, table_id: str, invite: str) -> None:
         self._table_id = table_id
+        self._invite = invite
         self._waiting: dict[str, tuple[engine_pb2.PlayRequest, asyncio.Future[int]]] = {}
         self._writing = asyncio.Lock()
         self._call: _Call | None = None
@@ -171,7 +172,10 @@ class _Commands:
     def open(self, stub: engine_pb2_grpc.TableServiceStub, after_seq: int) -> Stream:
         """Open a stream and attach it; what waits for an answer is asked again."""
         attach = engine_pb2.Attach(
-            table_id=self._table_id, with_view=True, after_seq=after_seq or None
+            table_id=self._table_id,
+            with_view=True,
+            after_seq=after_seq or None,
+            invite=self._invite,
         )
         return _Opened(self, stub.Play(), engine_pb2.PlayRequest(attach=attach))
 

@@ -19,10 +19,14 @@ class TableClient:
     """Commands at one table; every refused one raises ``RpcFailure``.
 
     ``turn`` is the number of the turn that an action is made for, as the view names it (U12).
+    ``invite`` is the code of a private table; who sits there needs none.
     """
 
-    def __init__(self, table_id: str, address: str, channels: Channels, calls: Calls) -> None:
+    def __init__(
+        self, table_id: str, address: str, channels: Channels, calls: Calls, *, invite: str = ""
+    ) -> None:
         self.table_id: Final = table_id
+        self._invite = invite
         self._address = address
         self._channels = channels
         self._calls = calls
@@ -30,7 +34,7 @@ class TableClient:
 
     async def get(self) -> table_pb2.TableView:
         """The table as the caller may see it now."""
-        request = engine_pb2.GetTableRequest(table_id=self.table_id)
+        request = engine_pb2.GetTableRequest(table_id=self.table_id, invite=self._invite)
         return (await self._calls.unary(self._stub.GetTable, request)).view
 
     def follow(self, *, adds_nonces: bool = True) -> TableMirror:
@@ -45,7 +49,7 @@ class TableClient:
         """The caller's seat over one stream: ``async with`` it, iterate for what changes, give
         commands meanwhile. Nonces are added as by ``follow`` (T9).
         """
-        return PlayedTable(self.table_id, self._calls, self._mirror)
+        return PlayedTable(self.table_id, self._calls, self._mirror, self._invite)
 
     def _mirror(self, open_stream: Open, add_nonce: AddNonce | None) -> TableMirror:
         return TableMirror(
@@ -61,7 +65,10 @@ class TableClient:
     def _watch(self, stub: engine_pb2_grpc.TableServiceStub, after_seq: int) -> Stream:
         return stub.WatchTable(
             engine_pb2.WatchTableRequest(
-                table_id=self.table_id, with_view=True, after_seq=after_seq or None
+                table_id=self.table_id,
+                with_view=True,
+                after_seq=after_seq or None,
+                invite=self._invite,
             )
         )
 
@@ -150,7 +157,7 @@ class TableClient:
     async def finished_round(self, match_no: int, round_no: int) -> engine_pb2.ListEventsResponse:
         """A finished round in full: deal, seed, every tile (T9)."""
         request = engine_pb2.ListEventsRequest(
-            table_id=self.table_id, match_no=match_no, round_no=round_no
+            table_id=self.table_id, match_no=match_no, round_no=round_no, invite=self._invite
         )
         return await self._calls.unary(self._stub.ListEvents, request)
 

@@ -85,11 +85,16 @@ class WithRetryDelay(Protocol):
 
 class RpcFailure(Exception):
     """A call to another service that failed, with the reason that service gave ("" if it gave
-    none).
+    none) and when another try makes sense, if it said so.
     """
 
     def __init__(
-        self, code: grpc.StatusCode, reason: str, message: str, metadata: Mapping[str, str]
+        self,
+        code: grpc.StatusCode,
+        reason: str,
+        message: str,
+        metadata: Mapping[str, str],
+        retry_after_ms: int | None = None,
     ) -> None:
         super().__init__(
             f"{code.name} {reason}: {message}" if reason else f"{code.name}: {message}"
@@ -98,6 +103,7 @@ class RpcFailure(Exception):
         self.reason = reason
         self.message = message
         self.metadata = dict(metadata)
+        self.retry_after_ms = retry_after_ms
 
 
 _CODE_BY_CATEGORY: Final[tuple[tuple[type[OkeyError], grpc.StatusCode], ...]] = (
@@ -150,7 +156,10 @@ def to_status(error: BaseException) -> status_pb2.Status | None:
             if error.reason
             else "a service this one depends on did not answer; try again"
         )
-        return _status(error.code, reason, message, error.metadata)
+        status = _status(error.code, reason, message, error.metadata)
+        if error.retry_after_ms is not None:
+            _add_retry_info(status, error.retry_after_ms)
+        return status
     if not isinstance(error, OkeyError) or code_of(error) is grpc.StatusCode.INTERNAL:
         return None
     metadata = error.metadata if isinstance(error, WithMetadata) else {}
@@ -163,9 +172,7 @@ def to_status(error: BaseException) -> status_pb2.Status | None:
             )
         status.details.add().Pack(bad_request)
     if isinstance(error, WithRetryDelay):
-        delay = Duration()
-        delay.FromMilliseconds(error.retry_after_ms)
-        status.details.add().Pack(error_details_pb2.RetryInfo(retry_delay=delay))
+        _add_retry_info(status, error.retry_after_ms)
     return status
 
 
@@ -202,8 +209,8 @@ def reason_of(status: status_pb2.Status) -> str:
 
 
 def from_rpc_error(error: grpc.aio.AioRpcError) -> RpcFailure:
-    """The failure of a call, with reason and metadata from its ``ErrorInfo`` where the service sent
-    one.
+    """The failure of a call, with reason and metadata from its ``ErrorInfo`` and the delay of its
+    ``RetryInfo`` where the service sent them.
 
     A write to a stream that has just ended is UNAVAILABLE: nobody knows why it ended, and the next
     stream tells.
@@ -211,19 +218,27 @@ def from_rpc_error(error: grpc.aio.AioRpcError) -> RpcFailure:
     if (error.code(), error.details()) == _BROKEN_WRITE:
         message = "the stream ended while it was written to; open another one"
         return RpcFailure(grpc.StatusCode.UNAVAILABLE, "", message, {})
-    reason, metadata = "", {}
+    reason, metadata, retry_after_ms = "", {}, None
     for key, value in error.trailing_metadata() or ():
         if key != STATUS_DETAILS_KEY or not isinstance(value, bytes):
             continue
-        info = error_details_pb2.ErrorInfo()
+        info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
         try:
             for detail in status_pb2.Status.FromString(value).details:
                 if detail.Unpack(info) and info.domain == DOMAIN:
                     reason, metadata = info.reason, dict(info.metadata)
+                elif detail.Unpack(retry):
+                    retry_after_ms = retry.retry_delay.ToMilliseconds()
         except DecodeError:
             # What stands there was not written by one of our services; code and text still tell.
             continue
-    return RpcFailure(error.code(), reason, error.details() or "", metadata)
+    return RpcFailure(error.code(), reason, error.details() or "", metadata, retry_after_ms)
+
+
+def _add_retry_info(status: status_pb2.Status, retry_after_ms: int) -> None:
+    delay = Duration()
+    delay.FromMilliseconds(retry_after_ms)
+    status.details.add().Pack(error_details_pb2.RetryInfo(retry_delay=delay))
 
 
 def _status(

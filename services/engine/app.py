@@ -23,6 +23,8 @@ from services.engine.archiving import Archiving
 from services.engine.event_servicer import EventServicer
 from services.engine.feed import FedStore, Feed
 from services.engine.group_commit import GroupCommit
+from services.engine.invite_store import InviteStore
+from services.engine.invites import Invites
 from services.engine.journal import Journal
 from services.engine.money_events import MoneyEvents
 from services.engine.operator_servicer import OperatorServicer
@@ -136,8 +138,10 @@ class EngineApp:
         host.spawn(archiving.run(), "archiving")
         limits = Limits(settings.shed_lag_ms, settings.shed_rows, settings.most_streams)
         shedding = Shedding(limits, standstill, commit)
+        invites = Invites(InviteStore(self._database), tables.get, host.clock)
         engine_pb2_grpc.add_TableServiceServicer_to_server(
-            TableServicer(tables, journal, clock, settings, host.address, shedding), host.grpc
+            TableServicer(tables, journal, clock, settings, host.address, shedding, invites),
+            host.grpc,
         )
         engine_pb2_grpc.add_OperatorServiceServicer_to_server(
             OperatorServicer(

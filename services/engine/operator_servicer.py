@@ -211,4 +211,5 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
             seq=actor.seq,
             seats=seen.seats,
             created_ms=actor.created_ms,
+            is_private=config.is_private,
         )

@@ -20,6 +20,7 @@ from okey_runtime.validation import keeps_rules
 from services.engine.actor import TableActor
 from services.engine.errors import NotThisPlayer
 from services.engine.following import From, Write, follow, watching
+from services.engine.invites import Invites, Knock
 from services.engine.player_commands import Numbered, PlayerCommands
 from services.engine.shedding import Shedding
 from services.engine.tables import Tables
@@ -49,8 +50,14 @@ class PlayStreams:
     """Serves Play."""
 
     def __init__(
-        self, tables: Tables, commands: PlayerCommands, clock: Clock, shedding: Shedding
+        self,
+        tables: Tables,
+        invites: Invites,
+        commands: PlayerCommands,
+        clock: Clock,
+        shedding: Shedding,
     ) -> None:
+        self._invites = invites
         self._shedding = shedding
         self._tables = tables
         self._commands = commands
@@ -68,7 +75,8 @@ class PlayStreams:
         """
         with self._shedding.stream():
             attach = await self._attached(requests, identity)
-            actor = await self._tables.get(attach.table_id)
+            knock = Knock.of(identity, attach.invite)
+            actor = await self._invites.let_in(attach.table_id, knock)
             after = attach.after_seq if attach.HasField("after_seq") else None
             start = From(after, attach.with_view)
             with watching(actor, identity, start, self._clock) as watcher:

@@ -87,6 +87,15 @@ archive: Final = Table(
     Column("payload", LargeBinary, nullable=False),
 )
 
+# Hashes of the codes that let people into a private table; the codes themselves stand nowhere.
+invites: Final = Table(
+    "invites",
+    metadata,
+    Column("table_id", _TableId, ForeignKey("tables.table_id"), primary_key=True),
+    Column("code_hash", LargeBinary, primary_key=True),
+    Column("made_ms", BigInteger, nullable=False),
+)
+
 # A cache: what replaying a table's rows up to ``seq`` comes to.
 snapshots: Final = Table(
     "snapshots",

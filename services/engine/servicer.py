@@ -30,6 +30,7 @@ from services.engine.errors import (
 )
 from services.engine.finished_round import find_round
 from services.engine.following import From, follow, watching
+from services.engine.invites import Invites, Knock
 from services.engine.journal import Journal
 from services.engine.play import PlayStreams
 from services.engine.player_commands import PlayerCommands, asked_hold, request_of
@@ -57,7 +58,7 @@ ACCESS: Final = AccessTable.of(
         "PlayOn": _PLAYER,
         "GetTable": _WATCHERS,
         "LocateTable": _WATCHERS,
-        "WhereAmI": _PLAYER,
+        "WhereAmI": _PLAYER | _LOBBY,
         "ArrangeRack": _PLAYER,
         "Play": _PLAYER,
         "WatchTable": _WATCHERS,
@@ -82,8 +83,10 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         settings: EngineSettings,
         address: str,
         shedding: Shedding,
+        invites: Invites,
     ) -> None:
         self._tables = tables
+        self._invites = invites
         self._shedding = shedding
         self._journal = journal
         self._clock = clock
@@ -91,7 +94,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self._rules = settings.rules()
         self._address = address
         self._commands = PlayerCommands(settings.hold_wait_ms, settings.command_timeout_ms)
-        self._streams = PlayStreams(tables, self._commands, clock, shedding)
+        self._streams = PlayStreams(tables, invites, self._commands, clock, shedding)
         self._arranged: OrderedDict[str, int] = OrderedDict()
 
     async def OpenTable(
@@ -107,7 +110,10 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
             ((request.player, display_name(request.display_name)),),
         )
         status = await self._commands.hold_status(actor, asked_hold(accepted, request.player))
-        return engine_pb2.OpenTableResponse(table_id=config.table_id, seat=0, hold_status=status)
+        invite = await self._invites.code_for(actor.table, request.player)
+        return engine_pb2.OpenTableResponse(
+            table_id=config.table_id, seat=0, hold_status=status, invite=invite
+        )
 
     async def TakeSeat(
         self, request: engine_pb2.TakeSeatRequest, context: Context
@@ -115,19 +121,16 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         """Sit a player down."""
         refuse_in_maintenance(self._tables.is_maintenance)
         self._shedding.refuse_if_busy()
-        actor = await self._tables.get(request.table_id)
+        knock = Knock(request.player, request.player, request.invite)
+        actor = await self._invites.let_in(request.table_id, knock)
+        request.ClearField("invite")  # however it is written, the request is the same
         return await self._commands.take_seat(actor, request.player, request)
 
     async def LeaveSeat(
         self, request: engine_pb2.LeaveSeatRequest, context: Context
     ) -> engine_pb2.LeaveSeatResponse:
         """Leave, free of charge."""
-        identity = current_identity()
-        player = request.player or identity.player
-        if not player:
-            raise NotThisPlayer(f"{identity.subject} is no player: name the player who leaves")
-        if player != identity.player and Role.LOBBY not in identity.roles:
-            raise NotThisPlayer(f"{identity.subject} cannot act for {player}: leave player empty")
+        player = _player_in(request.player)
         actor = await self._tables.get(request.table_id)
         return await self._commands.leave_seat(actor, player, request)
 
@@ -168,8 +171,9 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self, request: engine_pb2.GetTableRequest, context: Context
     ) -> engine_pb2.GetTableResponse:
         """The table as the caller may see it."""
-        actor = await self._tables.get(request.table_id)
-        viewer = actor.table.seat_of(current_identity().player)
+        knock = Knock.of(current_identity(), request.invite)
+        actor = await self._invites.let_in(request.table_id, knock)
+        viewer = actor.table.seat_of(knock.player)
         now_ms = self._clock.now_ms()
         return engine_pb2.GetTableResponse(
             view=view_message(actor.table, viewer, actor.seq, now_ms, actor.names)
@@ -187,8 +191,8 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
     async def WhereAmI(
         self, request: engine_pb2.WhereAmIRequest, context: Context
     ) -> engine_pb2.WhereAmIResponse:
-        """The table where the caller sits (W3)."""
-        player = current_identity().player
+        """The table where the player sits (W3)."""
+        player = _player_in(request.player)
         table_id = await self._journal.seated_at(player)
         if not table_id:
             return engine_pb2.WhereAmIResponse(seat=-1)
@@ -226,9 +230,10 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
     @writes_itself
     async def WatchTable(self, request: engine_pb2.WatchTableRequest, context: Context) -> None:
         """Follow a table."""
-        actor = await self._tables.get(request.table_id)
+        identity = current_identity()
+        actor = await self._invites.let_in(request.table_id, Knock.of(identity, request.invite))
         after = request.after_seq if request.HasField("after_seq") else None
-        start, identity = From(after, request.with_view), current_identity()
+        start = From(after, request.with_view)
         if actor.table.seat_of(identity.player) < 0:
             self._shedding.refuse_if_busy()
         with (
@@ -243,7 +248,8 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
     ) -> engine_pb2.ListEventsResponse:
         """A finished round in full."""
         self._shedding.refuse_if_busy()
-        await self._tables.get(request.table_id)
+        knock = Knock.of(current_identity(), request.invite)
+        await self._invites.let_in(request.table_id, knock)
         rows = await self._journal.rows(request.table_id)
         found = find_round(rows, request.match_no, request.round_no)
         return engine_pb2.ListEventsResponse(
@@ -270,6 +276,20 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
             self._arranged.popitem(last=False)
 
 
+def _player_in(named: str) -> str:
+    """The player that the lobby names, or the caller.
+
+    Raises ``NotThisPlayer`` where somebody else names another one, or the lobby none.
+    """
+    identity = current_identity()
+    player = named or identity.player
+    if not player:
+        raise NotThisPlayer(f"{identity.subject} is no player: name the player")
+    if player != identity.player and Role.LOBBY not in identity.roles:
+        raise NotThisPlayer(f"{identity.subject} cannot act for {player}: leave player empty")
+    return player
+
+
 def _config(
     request: engine_pb2.OpenTableRequest, rules: RuleSet, settings: EngineSettings
 ) -> TableConfig:
@@ -284,6 +304,7 @@ def _config(
         bot_level=BotLevel(request.bot_level or BotLevel.NORMAL),
         house_fill_after_ms=settings.hurried_ms(request.house_fill_after_ms),
         rules=rules,
+        is_private=request.is_private,
     )
 
 

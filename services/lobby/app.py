@@ -1,23 +1,41 @@
 """The only place where the lobby's parts meet."""
 
+import secrets
 from collections.abc import Sequence
 
 import grpc
 from redis.asyncio import Redis
 
-from okey.api.lobby.v1 import lobby_pb2_grpc
+from okey.api.lobby.v1 import lobby_pb2_grpc, operator_pb2_grpc
 from okey_runtime.access import AccessTable
 from okey_runtime.redis import open_redis
 from okey_runtime.server import ServiceServer
-from okey_runtime.service_token import ServiceToken
-from services.lobby import bot_bank, engine_tables
+from okey_runtime.service_token import MetadataProvider, ServiceToken
+from services.lobby import (
+    bot_bank,
+    engine_seats,
+    engine_tables,
+    operator_servicer,
+    player_ratings,
+)
 from services.lobby.bot_bank import BotBank
+from services.lobby.engine_seats import EngineSeats
 from services.lobby.engine_tables import EngineTables
+from services.lobby.filling import Filling, ListedTables
+from services.lobby.group_store import GroupStore
+from services.lobby.limits import Limit, Limits
+from services.lobby.list_watching import ListWatches
 from services.lobby.matchmaker import Matchmaker
+from services.lobby.operator_servicer import LobbyOperatorServicer
+from services.lobby.player_ratings import RatingService
+from services.lobby.seating import Seating
 from services.lobby.servicer import ACCESS, SERVICE, LobbyServicer
 from services.lobby.settings import LobbySettings
 from services.lobby.table_list import TableList
+from services.lobby.ticket_servicer import QuickMatch
 from services.lobby.ticket_store import TicketStore
+from services.lobby.ticket_watch import TicketWatch
+from services.lobby.whereabouts import Whereabouts
 
 
 class LobbyNotConfigured(Exception):
@@ -31,7 +49,9 @@ class LobbyApp:
         self._settings = settings
         self._channels: list[grpc.aio.Channel] = []
         self._redis: Redis | None = None
-        self._servicer: LobbyServicer | None = None
+        self._ticket_watch: TicketWatch | None = None
+        self._matchmaker: Matchmaker | None = None
+        self._watches: ListWatches | None = None
 
     @property
     def settings(self) -> LobbySettings:
@@ -40,13 +60,13 @@ class LobbyApp:
 
     @property
     def services(self) -> Sequence[str]:
-        """LobbyService alone."""
-        return (SERVICE,)
+        """LobbyService, and LobbyOperatorService."""
+        return (SERVICE, operator_servicer.SERVICE)
 
     @property
     def access(self) -> AccessTable:
-        """Players alone."""
-        return ACCESS
+        """Players, and operators for theirs."""
+        return ACCESS | operator_servicer.ACCESS
 
     async def start(self, host: ServiceServer) -> None:
         """Connect, serve, and begin to renew the list and to match tickets.
@@ -69,16 +89,28 @@ class LobbyApp:
         bank = BotBank(self._keep(host.dial(settings.wallet_address, own, bot_bank.IDEMPOTENT)))
         self._redis = open_redis(settings.redis_url)
         tables = TableList(self._redis, engine, host.clock)
-        tickets = TicketStore(self._redis, host.clock)
-        self._servicer = LobbyServicer(engine, bank, tables, tickets, host.clock)
-        lobby_pb2_grpc.add_LobbyServiceServicer_to_server(self._servicer, host.grpc)
+        self._watches = ListWatches(tables, host.clock, settings.most_list_watchers)
+        limits = Limits(
+            self._redis,
+            host.clock,
+            making=Limit(settings.tables_at_once, settings.table_every_ms),
+            joining=Limit(settings.seats_at_once, settings.seat_every_ms),
+        )
+        quick_match = self._quick_match(own, self._redis, tables, bank, host)
+        servicer = LobbyServicer(engine, bank, tables, self._watches, limits, quick_match)
+        lobby_pb2_grpc.add_LobbyServiceServicer_to_server(servicer, host.grpc)
+        operators = LobbyOperatorServicer(quick_match.tickets, quick_match.window, host.clock)
+        operator_pb2_grpc.add_LobbyOperatorServiceServicer_to_server(operators, host.grpc)
         host.spawn(tables.run(), "table-list")
-        host.spawn(Matchmaker(tickets, tables, engine, host.clock).run(), "matchmaker")
 
     async def drain(self) -> None:
-        """End the streams; what is claimed and not seated comes back when its lease ends."""
-        if self._servicer is not None:
-            self._servicer.end_streams()
+        """End the streams, and seat the groups in hand; others take up what is left of them."""
+        if self._ticket_watch is not None:
+            self._ticket_watch.stop()
+        if self._watches is not None:
+            self._watches.end()
+        if self._matchmaker is not None:
+            await self._matchmaker.drain()
 
     async def close(self) -> None:
         """Close the connections."""
@@ -86,6 +118,34 @@ class LobbyApp:
             await channel.close()
         if self._redis is not None:
             await self._redis.aclose()
+
+    def _quick_match(
+        self,
+        own: MetadataProvider,
+        redis: Redis,
+        tables: TableList,
+        bank: BotBank,
+        host: ServiceServer,
+    ) -> QuickMatch:
+        """Quick match and its background work."""
+        settings, clock = self._settings, host.clock
+        address, name = settings.engine_address, settings.tls_engine_name
+        window = settings.rating_window()
+        ratings = RatingService(self._keep(host.dial(settings.rating_address, own, player_ratings.IDEMPOTENT)))
+        seats = EngineSeats(
+            self._keep(host.dial(address, own, engine_seats.IDEMPOTENT, tls_name=name))
+        )
+        tickets = TicketStore(redis, clock)
+        groups = GroupStore(redis, clock, secrets.token_hex(8))
+        filling = Filling(ListedTables(tables), seats, ratings, tickets, window, clock)
+        self._matchmaker = Matchmaker(
+            groups, Seating(groups, seats, clock), filling, bank.is_open, window, clock
+        )
+        self._ticket_watch = TicketWatch(tickets, window, clock)
+        host.spawn(self._matchmaker.run(), "matchmaker")
+        host.spawn(self._ticket_watch.run(), "ticket-watch")
+        whereabouts = Whereabouts(self._keep(host.dial(address, None, (), tls_name=name)))
+        return QuickMatch(whereabouts, ratings, tickets, self._ticket_watch, window, clock)
 
     def _keep(self, channel: grpc.aio.Channel) -> grpc.aio.Channel:
         """Close it in the end."""

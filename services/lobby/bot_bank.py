@@ -9,11 +9,14 @@ from okey.errors import Refused
 from okey.money.account import HOUSE_BOT_BANK
 from okey.rules.rule_set import DEFAULT_RULE_SET, RuleSet
 from okey_runtime.channel import timeout_s
-from okey_runtime.errors import from_rpc_error
+from okey_runtime.errors import RpcFailure, from_rpc_error
+from okey_runtime.logging import get_logger
 
 IDEMPOTENT: Final = ("/okey.api.wallet.v1.WalletService/GetAccount",)
 
 _CALL_S: Final = 3.0
+
+_log = get_logger(__name__)
 
 
 class BotBankLow(Refused):
@@ -42,6 +45,15 @@ class BotBank:
                 f"the house's bot bank holds {balance} chips, below {self._floor}: "
                 "play against people, or try again later (M7)"
             )
+
+    async def is_open(self) -> bool:
+        """Whether the house plays along now; no where the wallet cannot be asked."""
+        try:
+            await self.require_open()
+        except (BotBankLow, RpcFailure) as why:
+            _log.info("no_bots_for_quick_match", error=str(why))
+            return False
+        return True
 
     async def _balance(self) -> int:
         request = wallet_pb2.GetAccountRequest(account=HOUSE_BOT_BANK)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import grpc
@@ -38,6 +38,15 @@ class Sitting:
     seat: int
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A new table, its maker's seat, and the invite code of a private one, else empty."""
+
+    table_id: str
+    seat: int
+    invite: str = field(repr=False)
+
+
 class EngineTables:
     """Calls to the engine; every failed one raises ``okey_runtime.errors.RpcFailure``.
 
@@ -58,7 +67,8 @@ class EngineTables:
         terms: Terms,
         bot_level: BotLevel = BotLevel.NORMAL,
         house_fill_after_ms: int = 0,
-    ) -> Sitting:
+        is_private: bool = False,
+    ) -> Opened:
         """Make a table whose seat 0 the player takes (W1)."""
         is_solo = terms.mode is Mode.SOLO
         request = engine_pb2.OpenTableRequest(
@@ -73,10 +83,11 @@ class EngineTables:
             start_points=terms.start_points,
             bot_level=common_pb2.BotLevel.ValueType(bot_level if is_solo else 0),
             house_fill_after_ms=house_fill_after_ms,
+            is_private=is_private,
         )
         with _as_failure():
             response = await self._tables.OpenTable(request, timeout=timeout_s(_CALL_S))
-        return Sitting(response.table_id, response.seat)
+        return Opened(response.table_id, response.seat, response.invite)
 
     async def take_seat(
         self,
@@ -85,6 +96,7 @@ class EngineTables:
         player: str,
         display_name: str,
         seat: int | None = None,
+        invite: str = "",
     ) -> Sitting:
         """Sit the player down on that seat, or on the first free one."""
         request = engine_pb2.TakeSeatRequest(
@@ -93,6 +105,7 @@ class EngineTables:
             player=player,
             display_name=display_name,
             seat=seat,
+            invite=invite,
         )
         with _as_failure():
             response = await self._tables.TakeSeat(request, timeout=timeout_s(_CALL_S))

@@ -1,190 +1,176 @@
-"""Quick match: brings waiting tickets with the same terms to one table.
+"""Quick match: brings waiting tickets that fit to one table.
 
-Any number of replicas run this at once. A ticket is claimed before its player is seated, so no two
-replicas seat one ticket; and the engine lets nobody sit twice, so no crash in between seats anybody
-twice either. Who is refused drops out alone; the others keep their place in the queue.
+Any number of replicas run this at once. A pass over a bucket is one replica's by a lease, for speed
+alone: a group is claimed by one atomic script, so no ticket gets into two. How a group is seated,
+and what happens where a replica dies over it, is told in ``seating``.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
-
-import grpc
 
 from okey_runtime.background import repeat
 from okey_runtime.clock import Clock
-from okey_runtime.errors import RpcFailure
 from okey_runtime.logging import get_logger
-from services.lobby.engine_tables import EngineTables, Sitting
-from services.lobby.metrics import DROPPED, SEATED
-from services.lobby.table_list import TableList, TableListUnavailable
+from services.lobby.filling import Filling
+from services.lobby.group import Claim, Group, group_of, new_group_id
+from services.lobby.group_store import GroupStore
+from services.lobby.metrics import PASS_SECONDS
+from services.lobby.planning import AT_TABLE_MS, plan, plan_with_bots
+from services.lobby.seating import Seating
+from services.lobby.tallying import show_queues, show_settled
+from services.lobby.teams import seats_for
 from services.lobby.terms import Terms
-from services.lobby.ticket import Claim
-from services.lobby.ticket_store import TicketStore
-from services.lobby.wire import terms_from
+from services.lobby.ticket import QuickMatchUnavailable
+from services.lobby.waiting import Unit, Waiting, units_of
+from services.lobby.windows import RatingWindow
 
 PASS_MS: Final = 250
 """How often a replica passes over the queues."""
+GROUPS_AT_ONCE: Final = 64
+"""How many groups a replica seats at the same time."""
 
-_TABLES_AT_ONCE: Final = 8
+_CLAIMED_AT_ONCE: Final = 16
+_MOST_VAIN_TRIES: Final = 3
 
 _log = get_logger(__name__)
 
-_OUTCOME_UNKNOWN: Final = frozenset(
-    {
-        grpc.StatusCode.UNAVAILABLE,
-        grpc.StatusCode.DEADLINE_EXCEEDED,
-        grpc.StatusCode.ABORTED,
-        grpc.StatusCode.CANCELLED,
-        grpc.StatusCode.INTERNAL,
-        grpc.StatusCode.UNKNOWN,
-    }
-)
-"""The engine may have seated the player all the same: the claim's lease ends, then one looks."""
-
-_NOT_THE_PLAYERS_FAULT: Final = frozenset(
-    {
-        "NO_FREE_SEAT",
-        "SEAT_TAKEN",
-        "SEATS_NOT_OPEN",
-        "TABLE_NOT_FOUND",
-        "TABLE_CLOSED",
-        "TABLE_BUSY",
-        "ENGINE_BUSY",
-        "MAINTENANCE",
-    }
-)
-"""Refusals that are about the table or the engine: the ticket goes back to its place."""
-
 
 class Matchmaker:
-    """Seats the players of waiting tickets."""
+    """One replica's share of quick match.
+
+    ``may_use_bots`` says whether the house pays for bots now (M7, W5); ``new_id`` names groups.
+    """
 
     def __init__(
-        self, store: TicketStore, tables: TableList, engine: EngineTables, clock: Clock
+        self,
+        groups: GroupStore,
+        seating: Seating,
+        filling: Filling,
+        may_use_bots: Callable[[], Awaitable[bool]],
+        window: RatingWindow,
+        clock: Clock,
+        new_id: Callable[[], str] = new_group_id,
     ) -> None:
-        self._store = store
-        self._tables = tables
-        self._engine = engine
+        self._groups = groups
+        self._seating = seating
+        self._filling = filling
+        self._may_use_bots = may_use_bots
+        self._window = window
         self._clock = clock
-        self._tried: set[tuple[str, int]] = set()
+        self._new_id = new_id
+        self._slots = asyncio.Semaphore(GROUPS_AT_ONCE)
+        self._seated: set[asyncio.Task[None]] = set()
+        self._is_draining = False
 
     async def run(self) -> None:
         """Pass over the queues for as long as the service lives."""
         await repeat("quick-match", self.run_once, PASS_MS, self._clock)
 
     async def run_once(self) -> None:
-        """One pass: lost claims first, then free seats at open tables, then new tables.
+        """One pass: lost groups are taken up, whoever fits is claimed; seating goes on after it.
 
         Raises:
             QuickMatchUnavailable: Redis is away.
-            RpcFailure: the engine could not be asked about a lost claim.
         """
-        await self._take_up_lost_claims()
-        for terms in await self._store.waiting_terms():
-            await self._fill_open_tables(terms)
-            await self._open_new_tables(terms)
+        if self._is_draining:
+            return
+        await self._take_up_lost_groups()
+        queues = await self._groups.queues()
+        show_queues(queues)
+        for queue in queues:
+            with PASS_SECONDS.time():
+                await self._pass_over(queue.terms)
 
-    async def _take_up_lost_claims(self) -> None:
-        for claim in await self._store.reclaim():
-            sitting = await self._engine.find(claim.player)
-            if sitting is None:
-                await self._store.put_back(claim)
-            else:
-                await self._seated(claim, sitting)
+    async def drain(self) -> None:
+        """Claim nobody new, and return once every group in hand is seated or left to others."""
+        self._is_draining = True
+        await self.seated()
 
-    async def _fill_open_tables(self, terms: Terms) -> None:
-        try:
-            copy = await self._tables.newest()
-        except TableListUnavailable:
-            return  # new tables can be opened without the list
-        # A copy shows a seat as free for a while after it was filled: one try a table and copy.
-        self._tried = {
-            (table_id, as_of) for table_id, as_of in self._tried if as_of == copy.as_of_ms
-        }
-        for table in copy.tables:
-            key = (table.table_id, copy.as_of_ms)
-            if not table.is_joinable or table.kasa or key in self._tried:
-                continue
-            if terms_from(table.terms) != terms:
-                continue
-            free = terms.seat_count - len(table.taken_seats)
-            claims = await self._store.claim(terms, at_least=1, at_most=free)
-            if not claims:
+    async def seated(self) -> None:
+        """Return once no group is being seated here."""
+        while self._seated:
+            await asyncio.wait(self._seated)
+
+    async def _take_up_lost_groups(self) -> None:
+        while not self._slots.locked():
+            await self._slots.acquire()
+            claim = None
+            try:
+                claim = await self._groups.reclaim()
+            finally:
+                if claim is None:
+                    self._slots.release()
+            if claim is None:
                 return
-            self._tried.add(key)
-            await asyncio.gather(*(self.seat(claim, table.table_id) for claim in claims))
+            self._seat(claim)
 
-    async def _open_new_tables(self, terms: Terms) -> None:
-        is_engine_there = True
-        while is_engine_there:
-            groups: list[list[Claim]] = []
-            while len(groups) < _TABLES_AT_ONCE:
-                group = await self._store.claim(
-                    terms, at_least=terms.seat_count, at_most=terms.seat_count
-                )
-                if not group:
-                    break
-                groups.append(group)
+    async def _pass_over(self, terms: Terms) -> None:
+        vain = 0
+        while vain < _MOST_VAIN_TRIES:
+            waiting = await self._groups.begin_pass(terms)
+            if waiting is None:
+                return  # another replica is at it
+            groups = await self._plan(terms, waiting) if waiting and not self._rests() else []
             if not groups:
-                return
-            is_engine_there = all(
-                await asyncio.gather(*(self._open_for(terms, group) for group in groups))
-            )
+                break
+            claimed = await self._claim(groups)
+            # A ticket that was taken back meanwhile spoils a group of the plan.
+            vain = 0 if claimed else vain + 1
+        await self._groups.end_pass(terms)
 
-    async def _open_for(self, terms: Terms, claims: Sequence[Claim]) -> bool:
-        """Seat the group at a table of its own; says whether the engine gave an answer."""
-        first, *others = claims
+    def _rests(self) -> bool:
+        return self._clock.monotonic_ms() < self._seating.rests_until_ms
+
+    async def _plan(self, terms: Terms, waiting: Sequence[Waiting]) -> list[Group]:
+        groups, left = await self._filling.groups_for(terms, units_of(waiting))
+        now_ms = self._clock.now_ms()
+        matches, left = plan(left, terms.seat_count, self._window, now_ms)
+        groups += [self._group(terms, match) for match in matches]
+        with_bots = plan_with_bots(left, terms.seat_count, self._window, now_ms)
+        if with_bots and await self._may_use_bots():
+            groups += [self._group(terms, match, AT_TABLE_MS) for match in with_bots]
+        return groups
+
+    def _group(self, terms: Terms, match: Sequence[Unit], house_fill_after_ms: int = 0) -> Group:
+        seats = seats_for(match, terms.mode)
+        return group_of(self._new_id(), terms, seats, house_fill_after_ms=house_fill_after_ms)
+
+    async def _claim(self, groups: Sequence[Group]) -> int:
+        """Claim these and begin to seat them, as many as could be had."""
+        claimed = 0
+        for first in range(0, len(groups), _CLAIMED_AT_ONCE):
+            if self._rests() or self._is_draining:
+                break
+            batch = groups[first : first + _CLAIMED_AT_ONCE]
+            for _ in batch:
+                await self._slots.acquire()
+            claims: list[Claim] = []
+            try:
+                claims = await self._groups.claim(batch)
+            finally:
+                for _ in range(len(batch) - len(claims)):
+                    self._slots.release()
+            for claim in claims:
+                self._seat(claim)
+            claimed += len(claims)
+        return claimed
+
+    def _seat(self, claim: Claim) -> None:
+        task = asyncio.create_task(self._seat_and_tell(claim))
+        self._seated.add(task)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._seated.discard(task)
+        self._slots.release()
+
+    async def _seat_and_tell(self, claim: Claim) -> None:
         try:
-            sitting = await self._engine.open_table(
-                _request_id(first), first.player, first.display_name, terms
-            )
-        except RpcFailure as failure:
-            await self._refused(first, failure)
-            await asyncio.gather(*map(self._store.put_back, others))
-            return failure.code not in _OUTCOME_UNKNOWN
-        await self._seated(first, sitting)
-        await asyncio.gather(*(self.seat(claim, sitting.table_id) for claim in others))
-        return True
-
-    async def seat(self, claim: Claim, table_id: str) -> None:
-        """Seat the claimed player at that table, unless the claim's lease is over."""
-        if self._clock.now_ms() >= claim.until_ms:
-            return  # another replica takes the claim up
-        try:
-            sitting = await self._engine.take_seat(
-                table_id, _request_id(claim), claim.player, claim.display_name
-            )
-        except RpcFailure as failure:
-            await self._refused(claim, failure)
-        else:
-            await self._seated(claim, sitting)
-
-    async def _refused(self, claim: Claim, failure: RpcFailure) -> None:
-        if failure.reason == "ALREADY_SEATED":
-            # Led back to where it sits (W3).
-            table_id = failure.metadata.get("table_id", "")
-            if table_id:
-                sitting = await self._engine.find_at(table_id, claim.player)
-            else:
-                sitting = await self._engine.find(claim.player)
-            if sitting is None:
-                await self._store.put_back(claim)  # it left meanwhile
-            else:
-                await self._seated(claim, sitting)
-        elif failure.reason in _NOT_THE_PLAYERS_FAULT:
-            await self._store.put_back(claim)
-        elif failure.code in _OUTCOME_UNKNOWN:
-            _log.warning("seating_outcome_unknown", player_id=claim.player, error=str(failure))
-        else:
-            await self._store.dropped(claim, failure.reason or failure.code.name)
-            DROPPED.labels(failure.reason or failure.code.name).inc()
-
-    async def _seated(self, claim: Claim, sitting: Sitting) -> None:
-        await self._store.seated(claim, sitting.table_id, sitting.seat)
-        SEATED.inc()
-
-
-def _request_id(claim: Claim) -> str:
-    """The same for every try to seat this ticket, so that a repeated call seats once."""
-    return f"quick-{claim.ticket_id}"
+            settled = await self._seating.seat(claim)
+        except QuickMatchUnavailable as away:
+            # The group is taken up when its lease is over.
+            _log.warning("seating_interrupted", group_id=claim.group.group_id, error=str(away))
+            return
+        if settled is not None:
+            show_settled(claim.group, settled)

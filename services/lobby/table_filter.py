@@ -1,38 +1,25 @@
-"""One page of the table list, as a player's filters want it."""
-
-from typing import Final
+"""Which tables of the list a player wants to see."""
 
 from okey.api.lobby.v1 import lobby_pb2
 
-DEFAULT_PAGE_SIZE: Final = 50
 
-
-def page_of(
-    copy: lobby_pb2.ListTablesResponse, request: lobby_pb2.ListTablesRequest
-) -> lobby_pb2.ListTablesResponse:
-    """The first tables after the page token that pass every filter set; ``copy`` is by table id."""
-    size = request.page_size or DEFAULT_PAGE_SIZE
-    page: list[lobby_pb2.ListedTable] = []
-    next_page_token = ""
-    for table in copy.tables:
-        if table.table_id <= request.page_token or not _passes(table, request):
-            continue
-        if len(page) == size:
-            next_page_token = page[-1].table_id
-            break
-        page.append(table)
-    return lobby_pb2.ListTablesResponse(
-        tables=page, next_page_token=next_page_token, as_of_ms=copy.as_of_ms
-    )
-
-
-def _passes(table: lobby_pb2.ListedTable, request: lobby_pb2.ListTablesRequest) -> bool:
+def passes(table: lobby_pb2.ListedTable, request: lobby_pb2.ListTablesRequest) -> bool:
+    """Whether the table passes every filter that is set."""
     terms = table.terms
     return (
         request.variant in (0, terms.variant)
         and request.mode in (0, terms.mode)
         and request.seat_count in (0, terms.seat_count)
-        and request.min_stake <= terms.stake
-        and (request.max_stake == 0 or terms.stake <= request.max_stake)
+        and request.start_points in (0, terms.start_points)
+        and _lies_in(terms.stake, request.min_stake, request.max_stake)
+        and _lies_in(
+            terms.turn_timeout_ms, request.min_turn_timeout_ms, request.max_turn_timeout_ms
+        )
         and (table.is_joinable or not request.only_joinable)
+        and (table.kasa > 0 or not request.only_with_kasa)
+        and (table.house_fill_after_ms == 0 or not request.without_house_fill)
     )
+
+
+def _lies_in(value: int, least: int, most: int) -> bool:
+    return least <= value and (most == 0 or value <= most)

@@ -1,25 +1,33 @@
-"""The list of open tables: a copy of the engine's in Redis, renewed by whichever replica comes
-first.
+"""The list of open public tables: a copy of the engine's in Redis, renewed by whichever replica
+comes first.
 
-Keys, in one cluster slot: ``okey:{tables}:list`` is the copy, as a ``ListTablesResponse`` without
-a page token; ``okey:{tables}:renewal`` stands while the newest copy is fresh enough.
+The copy is made anew as a whole, so whatever was lost or went wrong is right with the next one.
+Keys, in one cluster slot by their hash tag, written by scripts only:
+
+- ``okey:{tables}:list``     hash: ``copy``, a ``ListTablesResponse`` without a page token, and
+  ``turn``, the number of the renewal that made it; goes away after ``KEEP_MS``
+- ``okey:{tables}:renewal``  stands while the newest renewal has begun a moment ago
+- ``okey:{tables}:turn``     counter of renewals
 """
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from google.protobuf.message import DecodeError
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from okey.api.common.v1 import common_pb2
-from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.api.lobby.v1 import lobby_pb2
 from okey.errors import Unavailable
 from okey_runtime.background import repeat
 from okey_runtime.clock import Clock
 from services.lobby.engine_tables import EngineTables
+from services.lobby.listed import is_listed, listed
+from services.lobby.listing import Listing
+from services.lobby.metrics import LIST_AS_OF, LIST_RENEWALS, LISTED
 
 RENEWAL_MS: Final = 500
 """How often the copy is renewed, by all replicas together."""
@@ -28,10 +36,9 @@ KEEP_MS: Final = 30_000
 
 _LIST: Final = "okey:{tables}:list"
 _RENEWAL: Final = "okey:{tables}:renewal"
+_TURN: Final = "okey:{tables}:turn"
 _REMEMBERED_MS: Final = 200
-
-_OPEN_PHASES: Final = (table_pb2.PHASE_WAITING, table_pb2.PHASE_NACHSPIEL)
-_PLAYED_PHASES: Final = (table_pb2.PHASE_PLAYING, table_pb2.PHASE_PAUSE)
+_SCRIPTS: Final = Path(__file__).with_name("scripts") / "tables"
 
 
 class TableListUnavailable(Unavailable):
@@ -44,88 +51,82 @@ class TableList:
     """Reads and renews the copy; a replica remembers what it has read for a fifth of a second."""
 
     def __init__(self, redis: Redis, engine: EngineTables, clock: Clock) -> None:
-        self._redis = redis
         self._engine = engine
         self._clock = clock
-        self._remembered: lobby_pb2.ListTablesResponse | None = None
+        self._begin, self._publish, self._newest = (
+            redis.register_script((_SCRIPTS / f"{name}.lua").read_text("utf-8"))
+            for name in ("begin", "publish", "newest")
+        )
+        self._turn = 0
+        self._remembered = Listing((), 0)
         self._remembered_until_ms = 0
+        self._reading: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Renew for as long as the service lives."""
         await repeat("table-list", self.renew_if_due, RENEWAL_MS, self._clock)
 
     async def renew_if_due(self) -> None:
-        """Copy the engine's list, unless a replica has done so within the last ``RENEWAL_MS``.
+        """Copy the engine's list, unless a replica has begun to within the last ``RENEWAL_MS``.
+
+        A renewal that was overtaken by a later one changes nothing.
 
         Raises:
             TableListUnavailable: Redis is away.
             RpcFailure: the engine could not be asked; the old copy stays.
         """
         with _or_unavailable():
-            is_ours = await self._redis.set(_RENEWAL, b"", nx=True, px=RENEWAL_MS * 9 // 10)
-        if not is_ours:
+            turn = await self._begin(keys=[_RENEWAL, _TURN], args=[RENEWAL_MS * 9 // 10])
+        if not turn:
             return
         as_of_ms = self._clock.now_ms()
-        tables = [
-            listed(table) async for table in self._engine.list_tables() if not _is_over(table)
-        ]
+        tables = [listed(table) async for table in self._engine.list_tables() if is_listed(table)]
         copy = lobby_pb2.ListTablesResponse(tables=tables, as_of_ms=as_of_ms)
         with _or_unavailable():
-            await self._redis.set(_LIST, copy.SerializeToString(), px=KEEP_MS)
+            is_newest = await self._publish(
+                keys=[_LIST], args=[turn, copy.SerializeToString(), KEEP_MS]
+            )
+        LIST_RENEWALS.labels("published" if is_newest else "overtaken").inc()
 
-    async def newest(self) -> lobby_pb2.ListTablesResponse:
-        """Every open table by table id, and when the copy was made.
+    async def newest(self) -> Listing:
+        """Every open public table, and when the copy was made.
 
         Raises:
             TableListUnavailable: Redis is away, or holds no copy.
         """
-        now_ms = self._clock.monotonic_ms()
-        if self._remembered is not None and now_ms < self._remembered_until_ms:
-            return self._remembered
+        if self._clock.monotonic_ms() >= self._remembered_until_ms:
+            if self._reading is None:
+                # Once for all who ask at the same time.
+                self._reading = asyncio.create_task(self._read())
+                self._reading.add_done_callback(self._has_read)
+            await asyncio.shield(self._reading)
+        return self._remembered
+
+    async def _read(self) -> None:
+        began_ms = self._clock.monotonic_ms()
         with _or_unavailable():
-            stored = await self._redis.get(_LIST)
-        if not isinstance(stored, bytes):
+            turn, *copies = await self._newest(keys=[_LIST], args=[self._turn])
+        if not turn:
+            self._turn = 0  # counted anew, where Redis has lost everything
             raise TableListUnavailable("the list of tables is being made: ask again in a moment")
-        try:
-            copy = lobby_pb2.ListTablesResponse.FromString(stored)
-        except DecodeError as error:
-            raise TableListUnavailable(f"{_LIST} holds no list: it is renewed shortly") from error
-        self._remembered, self._remembered_until_ms = copy, now_ms + _REMEMBERED_MS
-        return copy
+        for copy in copies:
+            self._remembered, self._turn = _listing(copy), turn
+            LISTED.set(len(self._remembered.tables))
+            LIST_AS_OF.set(self._remembered.as_of_ms / 1000)
+        self._remembered_until_ms = began_ms + _REMEMBERED_MS
+
+    def _has_read(self, reading: asyncio.Task[None]) -> None:
+        self._reading = None
+        if not reading.cancelled():
+            reading.exception()  # it was told, whether or not anybody still waits for it
 
 
-def listed(table: engine_pb2.TableSummary) -> lobby_pb2.ListedTable:
-    """A table as players see it in the list: no player ids, no house level but a solo table's."""
-    taken = [
-        lobby_pb2.ListedSeat(
-            seat=seat.seat,
-            display_name=seat.display_name,
-            is_house=seat.control == table_pb2.CONTROL_HOUSE,
-        )
-        for seat in table.seats
-        if seat.status != table_pb2.SEAT_STATUS_FREE
-    ]
-    is_solo = table.mode == common_pb2.MODE_SOLO
-    return lobby_pb2.ListedTable(
-        table_id=table.table_id,
-        terms=lobby_pb2.TableTerms(
-            variant=table.variant,
-            mode=table.mode,
-            seat_count=table.seat_count,
-            stake=table.stake,
-            turn_timeout_ms=table.turn_timeout_ms,
-            start_points=table.start_points,
-        ),
-        bot_level=table.bot_level if is_solo else common_pb2.BOT_LEVEL_UNSPECIFIED,
-        taken_seats=taken,
-        is_joinable=table.phase in _OPEN_PHASES and len(taken) < table.seat_count and not is_solo,
-        is_playing=table.phase in _PLAYED_PHASES,
-        kasa=table.kasa,
-    )
-
-
-def _is_over(table: engine_pb2.TableSummary) -> bool:
-    return table.phase == table_pb2.PHASE_CLOSED or table.is_quarantined
+def _listing(copy: bytes) -> Listing:
+    try:
+        stored = lobby_pb2.ListTablesResponse.FromString(copy)
+    except DecodeError as error:
+        raise TableListUnavailable(f"{_LIST} holds no list: it is renewed shortly") from error
+    return Listing(stored.tables, stored.as_of_ms)
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
-from okey.errors import AlreadyExists, NotFound, Refused
+from okey.errors import AlreadyExists, Exhausted, NotFound, Refused, Unavailable
 from services.lobby.terms import Terms
 
 
@@ -11,6 +12,7 @@ class TicketState(StrEnum):
     """Where a ticket stands; the values are those stored in Redis."""
 
     WAITING = "WAITING"
+    AWAITING_PARTNER = "AWAITING_PARTNER"
     SEATING = "SEATING"
     SEATED = "SEATED"
     CANCELLED = "CANCELLED"
@@ -20,35 +22,55 @@ class TicketState(StrEnum):
     @property
     def is_live(self) -> bool:
         """Whether the ticket may still become a seat; a player has at most one such ticket."""
-        return self in (TicketState.WAITING, TicketState.SEATING)
+        return self in _LIVE
+
+
+_LIVE: Final = (TicketState.WAITING, TicketState.AWAITING_PARTNER, TicketState.SEATING)
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
     """A ticket as its player may see it; times are milliseconds since the epoch.
 
-    ``table_id`` and ``seat`` count when it is SEATED, ``reason`` when it is DROPPED.
-    ``waiting_count`` is the number of waiting tickets with the same terms.
+    ``table_id`` and ``seat`` count when it is SEATED, and while it is SEATING once the table is
+    known; ``reason`` when it is DROPPED. ``waiting_count`` is the number of waiting tickets with
+    the same terms, ``typical_wait_ms`` how long those waited that were seated lately, 0 if none
+    was. ``party_code`` lets a partner in while it is AWAITING_PARTNER.
     """
 
+    player: str
     ticket_id: str
     terms: Terms
     state: TicketState
     enqueued_ms: int
+    since_ms: int = 0
+    rating_milli: int = 0
     table_id: str = ""
     seat: int = 0
     reason: str = ""
     waiting_count: int = 0
+    typical_wait_ms: int = 0
+    party_code: str = ""
+    partner: str = ""
+    house_fill_after_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """A ticket that a replica has taken off the queue to seat its player, until ``until_ms``."""
+class Wish:
+    """What a player asks for with a new ticket.
 
-    ticket_id: str
+    ``party_code`` is a new one where ``opens_party``, else one that was given to the player; with
+    such a one the terms are those of the party, whatever stands here.
+    """
+
     player: str
     display_name: str
-    until_ms: int
+    ticket_id: str
+    terms: Terms
+    rating_milli: int = 0
+    house_fill_after_ms: int = 0
+    party_code: str = ""
+    opens_party: bool = False
 
 
 class TicketExists(AlreadyExists):
@@ -67,3 +89,31 @@ class TicketBeingSeated(Refused):
     """The ticket has found its match and can no longer be taken back."""
 
     reason = "TICKET_BEING_SEATED"
+
+
+class PartyNotFound(NotFound):
+    """Nobody waits for a partner under the code."""
+
+    reason = "PARTY_NOT_FOUND"
+
+
+class TicketsTooOften(Exhausted):
+    """A player hands tickets in faster than anybody needs to."""
+
+    reason = "TICKETS_TOO_OFTEN"
+
+    def __init__(self, message: str, retry_after_ms: int) -> None:
+        super().__init__(message)
+        self.retry_after_ms = retry_after_ms
+
+
+class QuickMatchFull(Exhausted):
+    """As many tickets wait as this platform takes."""
+
+    reason = "QUICK_MATCH_FULL"
+
+
+class QuickMatchUnavailable(Unavailable):
+    """The store of tickets is away; tickets that were handed in are kept."""
+
+    reason = "QUICK_MATCH_UNAVAILABLE"

@@ -1,56 +1,43 @@
-"""Quick-match tickets in Redis: each change is one atomic script, so any replica may make it.
+"""Players' tickets in Redis: each change is one atomic script, so any replica may make it.
 
-Keys, all in one cluster slot by their hash tag, so that a script may touch several:
-
-- ``okey:{quick-match}:ticket:<player>``  hash: ticket_id, bucket, state, name (while live),
-enqueued_ms,
-  seen_ms, order, and once over table_id, seat, reason; goes away by itself
-- ``okey:{quick-match}:queue:<bucket>``   sorted set of waiting players by order of arrival
-- ``okey:{quick-match}:buckets``          set of the buckets that have a queue
-- ``okey:{quick-match}:leases``           sorted set of players being seated, by the end of the
-claim - ``okey:{quick-match}:order``            counter of arrivals
+The keys are listed in ``ticket_scripts``; what the matchmaker does is in ``group_store``.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Final
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
-from okey.errors import Unavailable
 from okey_runtime.clock import Clock
 from services.lobby.terms import Terms
 from services.lobby.ticket import (
-    Claim,
+    PartyNotFound,
+    QuickMatchFull,
     Ticket,
     TicketBeingSeated,
     TicketExists,
     TicketNotFound,
     TicketState,
+    TicketsTooOften,
+    Wish,
+)
+from services.lobby.ticket_scripts import (
+    KEEP_MS,
+    PREFIX,
+    SILENCE_LIMIT_MS,
+    or_unavailable,
+    script,
+    text,
+    ticket_key,
 )
 
-SILENCE_LIMIT_MS: Final = 15_000
-"""A waiting ticket whose client was not heard of for this long is over."""
-LEASE_MS: Final = 15_000
-"""How long a replica may take to seat the players that it has claimed."""
-KEEP_MS: Final = 600_000
-"""How long a ticket can be asked for after its last change."""
+RATE_WINDOW_MS: Final = 10_000
+MOST_IN_WINDOW: Final = 10
+"""How many tickets a player may hand in within ``RATE_WINDOW_MS``, repetitions counted."""
+MOST_LIVE: Final = 100_000
+"""How many tickets may be live at once."""
 
-_PREFIX: Final = "okey:{quick-match}:"
-_TICKET: Final = f"{_PREFIX}ticket:"
-_QUEUE: Final = f"{_PREFIX}queue:"
-_BUCKETS: Final = f"{_PREFIX}buckets"
-_LEASES: Final = f"{_PREFIX}leases"
-_ORDER: Final = f"{_PREFIX}order"
-_SCRIPTS: Final = Path(__file__).with_name("scripts")
-
-
-class QuickMatchUnavailable(Unavailable):
-    """The store of tickets is away; tickets that were handed in are kept."""
-
-    reason = "QUICK_MATCH_UNAVAILABLE"
+Shown = tuple[int, bytes, list[bytes]]
 
 
 class TicketStore:
@@ -58,41 +45,65 @@ class TicketStore:
     a second or so.
     """
 
-    def __init__(self, redis: Redis, clock: Clock) -> None:
+    def __init__(self, redis: Redis, clock: Clock, most_live: int = MOST_LIVE) -> None:
         self._redis = redis
         self._clock = clock
-        self._enqueue, self._touch, self._cancel, self._claim, self._resolve, self._reclaim = (
-            redis.register_script((_SCRIPTS / f"{name}.lua").read_text("utf-8"))
-            for name in ("enqueue", "touch", "cancel", "claim", "resolve", "reclaim")
+        self._most_live = most_live
+        self._enqueue, self._touch, self._cancel, self._list = (
+            script(redis, name) for name in ("enqueue", "touch", "cancel", "list")
         )
 
-    async def enqueue(self, player: str, display_name: str, ticket_id: str, terms: Terms) -> Ticket:
-        """Hand a ticket in, or get the live one that has the same terms.
+    async def count_wish(self, player: str) -> None:
+        """Count that the player hands a ticket in.
 
         Raises:
-            TicketExists: the player's live ticket has other terms.
+            TicketsTooOften: too many within ``RATE_WINDOW_MS``.
             QuickMatchUnavailable: Redis is away.
         """
-        bucket = terms.bucket
-        with _or_unavailable():
-            answer = await self._enqueue(
-                keys=[_TICKET + player, _QUEUE + bucket, _BUCKETS, _ORDER],
-                args=[
-                    player,
-                    ticket_id,
-                    bucket,
-                    display_name,
-                    self._clock.now_ms(),
-                    SILENCE_LIMIT_MS,
-                    KEEP_MS,
-                    _QUEUE,
-                ],
+        key = f"{PREFIX}rate:{player}"
+        with or_unavailable():
+            async with self._redis.pipeline(transaction=True) as pipe:
+                pipe.set(key, 0, px=RATE_WINDOW_MS, nx=True)
+                pipe.incr(key)
+                pipe.pttl(key)
+                _, count, left_ms = await pipe.execute()
+        if count > MOST_IN_WINDOW:
+            raise TicketsTooOften(
+                f"{player} has handed in {count} tickets within {RATE_WINDOW_MS // 1000} s: "
+                f"wait {left_ms} ms; GetTicket and WatchTicket show the one that waits",
+                max(left_ms, 1),
             )
-        ticket = _ticket(player, answer)
-        if ticket.terms != terms:
+
+    async def enqueue(self, wish: Wish) -> Ticket:
+        """Hand a ticket in, or get the live one that asks for the same.
+
+        Raises:
+            TicketExists: the player's live ticket asks for something else.
+            PartyNotFound: nobody waits for a partner under the code.
+            QuickMatchFull: too many tickets are live.
+            QuickMatchUnavailable: Redis is away.
+        """
+        args = [wish.player, wish.ticket_id, wish.terms.bucket, wish.display_name]
+        args += [str(wish.rating_milli), str(wish.house_fill_after_ms), wish.party_code]
+        args += [str(int(wish.opens_party)), str(SILENCE_LIMIT_MS), str(KEEP_MS)]
+        with or_unavailable():
+            verdict, answer = await self._enqueue(
+                keys=[ticket_key(wish.player)], args=self._args(*args, str(self._most_live))
+            )
+        match text(verdict):
+            case "NO_PARTY":
+                raise PartyNotFound(
+                    f"nobody waits for a partner under {wish.party_code!r}: ask for a new code"
+                )
+            case "FULL":
+                raise QuickMatchFull(
+                    f"{self._most_live} tickets are live, and no more are taken: try again later"
+                )
+        ticket = _ticket(wish.player, answer)
+        if ticket.ticket_id != wish.ticket_id and not _asks_for_the_same(ticket, wish):
             raise TicketExists(
-                f"{player} waits already, with other terms (ticket {ticket.ticket_id}): "
-                "cancel that one first"
+                f"{wish.player} has a live ticket that asks for something else "
+                f"({ticket.ticket_id}): cancel that one first"
             )
         return ticket
 
@@ -103,14 +114,49 @@ class TicketStore:
             TicketNotFound: there is none.
             QuickMatchUnavailable: Redis is away.
         """
-        with _or_unavailable():
-            answer = await self._touch(
-                keys=[_TICKET + player],
-                args=[player, self._clock.now_ms(), SILENCE_LIMIT_MS, KEEP_MS, _QUEUE],
-            )
-        return _ticket(player, answer)
+        return _or_not_found(player, (await self.touch_all([player]))[0])
 
-    async def cancel(self, player: str) -> Ticket:
+    async def touch_all(self, players: Sequence[str]) -> list[Ticket | None]:
+        """The newest ticket of each of these players, kept alive by the question.
+
+        Raises:
+            QuickMatchUnavailable: Redis is away.
+        """
+        return await self._read(players, is_client=True)
+
+    async def look(self, player: str) -> Ticket:
+        """The player's newest ticket as others look at it: it is not kept alive.
+
+        Raises:
+            TicketNotFound: there is none.
+            QuickMatchUnavailable: Redis is away.
+        """
+        return _or_not_found(player, (await self.look_at_all([player]))[0])
+
+    async def look_at_all(self, players: Sequence[str]) -> list[Ticket | None]:
+        """The newest ticket of each of these players; none is kept alive.
+
+        Raises:
+            QuickMatchUnavailable: Redis is away.
+        """
+        return await self._read(players, is_client=False)
+
+    async def list_live(self, after: int, at_most: int) -> list[tuple[int, Ticket]]:
+        """Live tickets after a place in the order of arrival, each with its place.
+
+        Raises:
+            QuickMatchUnavailable: Redis is away.
+        """
+        with or_unavailable():
+            rows = await self._list(keys=[PREFIX], args=self._args(str(after), str(at_most)))
+        found = [(text(player), shown) for player, shown in rows]
+        return [
+            (int(_fields(shown)["order"]), _ticket(player, shown))
+            for player, shown in found
+            if shown[2]
+        ]
+
+    async def cancel(self, player: str, reason: str = "") -> Ticket:
         """Take the player's waiting ticket back; one that is over stays as it is.
 
         Raises:
@@ -118,9 +164,9 @@ class TicketStore:
             TicketBeingSeated: the seat is being taken right now.
             QuickMatchUnavailable: Redis is away.
         """
-        with _or_unavailable():
-            answer = await self._cancel(keys=[_TICKET + player], args=[player, _QUEUE])
-        ticket = _ticket(player, answer)
+        with or_unavailable():
+            answer = await self._cancel(keys=[ticket_key(player)], args=self._args(player, reason))
+        ticket = _or_not_found(player, _ticket(player, answer) if answer[2] else None)
         if ticket.state is TicketState.SEATING:
             raise TicketBeingSeated(
                 f"ticket {ticket.ticket_id} of {player} has found its match: "
@@ -128,99 +174,59 @@ class TicketStore:
             )
         return ticket
 
-    async def waiting_terms(self) -> list[Terms]:
-        """The terms for which tickets wait, in a fixed order.
-
-        Raises:
-            QuickMatchUnavailable: Redis is away.
-        """
-        with _or_unavailable():
-            buckets = await self._redis.smembers(_BUCKETS)
-        return [Terms.from_bucket(bucket) for bucket in sorted(map(_text, buckets))]
-
-    async def claim(self, terms: Terms, *, at_least: int, at_most: int) -> list[Claim]:
-        """Take the longest waiting tickets off the queue to seat their players; none if too few
-        wait.
-
-        Raises:
-            QuickMatchUnavailable: Redis is away; what was claimed comes back when its lease ends.
-        """
-        bucket, now_ms = terms.bucket, self._clock.now_ms()
-        until_ms = now_ms + LEASE_MS
-        with _or_unavailable():
-            rows = await self._claim(
-                keys=[_QUEUE + bucket, _BUCKETS, _LEASES],
-                args=[bucket, now_ms, SILENCE_LIMIT_MS, at_least, at_most, until_ms, _TICKET],
+    async def _read(self, players: Sequence[str], *, is_client: bool) -> list[Ticket | None]:
+        limits = [str(SILENCE_LIMIT_MS), str(KEEP_MS), str(int(is_client))]
+        with or_unavailable():
+            answers = await self._touch(
+                keys=[ticket_key(players[0])], args=self._args(*limits, *players)
             )
-        return [_claim(row, until_ms) for row in rows]
+        return [
+            _ticket(player, answer) if answer[2] else None
+            for player, answer in zip(players, answers, strict=True)
+        ]
 
-    async def reclaim(self) -> list[Claim]:
-        """Take over claims whose lease is over: whoever held them died or hangs.
-
-        Raises:
-            QuickMatchUnavailable: Redis is away.
-        """
-        now_ms = self._clock.now_ms()
-        until_ms = now_ms + LEASE_MS
-        with _or_unavailable():
-            rows = await self._reclaim(keys=[_LEASES], args=[now_ms, until_ms, _TICKET])
-        return [_claim(row, until_ms) for row in rows]
-
-    async def seated(self, claim: Claim, table_id: str, seat: int) -> None:
-        """The player sits; also where the claim was lost meanwhile, because the seat is real."""
-        await self._end_claim(claim, TicketState.SEATED, table_id, seat, "")
-
-    async def dropped(self, claim: Claim, reason: str) -> None:
-        """The seat was refused to this player."""
-        await self._end_claim(claim, TicketState.DROPPED, "", 0, reason)
-
-    async def put_back(self, claim: Claim) -> None:
-        """The ticket waits again, in its old place."""
-        await self._end_claim(claim, TicketState.WAITING, "", 0, "")
-
-    async def _end_claim(
-        self, claim: Claim, state: TicketState, table_id: str, seat: int, reason: str
-    ) -> None:
-        with _or_unavailable():
-            await self._resolve(
-                keys=[_TICKET + claim.player, _LEASES, _BUCKETS],
-                args=[claim.player, claim.ticket_id, state, table_id, seat, reason, _QUEUE],
-            )
+    def _args(self, *args: str) -> list[str]:
+        return [PREFIX, str(self._clock.now_ms()), *args]
 
 
-@contextmanager
-def _or_unavailable() -> Iterator[None]:
-    try:
-        yield
-    except RedisError as error:
-        raise QuickMatchUnavailable(
-            "quick match is not available right now: ask again in a moment"
-        ) from error
+def _asks_for_the_same(ticket: Ticket, wish: Wish) -> bool:
+    if wish.party_code and not wish.opens_party:
+        return ticket.party_code == wish.party_code
+    return (
+        ticket.terms == wish.terms
+        and ticket.house_fill_after_ms == wish.house_fill_after_ms
+        and bool(ticket.party_code) == wish.opens_party
+    )
 
 
-def _ticket(player: str, answer: tuple[int, list[bytes]]) -> Ticket:
-    waiting_count, flat = answer
-    if not flat:
+def _or_not_found(player: str, ticket: Ticket | None) -> Ticket:
+    if ticket is None:
         raise TicketNotFound(f"{player} has no ticket: hand one in with EnqueueTicket")
-    texts = [_text(item) for item in flat]
-    fields = dict(zip(texts[::2], texts[1::2], strict=True))
+    return ticket
+
+
+def _fields(answer: Shown) -> dict[str, str]:
+    texts = [text(item) for item in answer[2]]
+    return dict(zip(texts[::2], texts[1::2], strict=True))
+
+
+def _ticket(player: str, answer: Shown) -> Ticket:
+    fields = _fields(answer)
     state = TicketState(fields["state"])
     return Ticket(
+        player=player,
         ticket_id=fields["ticket_id"],
         terms=Terms.from_bucket(fields["bucket"]),
         state=state,
         enqueued_ms=int(fields["enqueued_ms"]),
+        since_ms=int(fields["since_ms"]),
+        rating_milli=int(fields["rating"]),
         table_id=fields.get("table_id", ""),
         seat=int(fields.get("seat", 0)),
         reason=fields.get("reason", ""),
-        waiting_count=waiting_count if state.is_live else 0,
+        waiting_count=answer[0] if state.is_live else 0,
+        typical_wait_ms=int(answer[1]) if state.is_live else 0,
+        party_code=fields.get("code", ""),
+        partner=fields.get("partner", ""),
+        house_fill_after_ms=int(fields["fill_ms"]),
     )
-
-
-def _claim(row: tuple[bytes, bytes, bytes | None], until_ms: int) -> Claim:
-    ticket_id, player, name = row
-    return Claim(_text(ticket_id), _text(player), _text(name or b""), until_ms)
-
-
-def _text(value: bytes | str) -> str:
-    return value if isinstance(value, str) else value.decode()

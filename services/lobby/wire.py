@@ -6,9 +6,11 @@ from okey.api.common.v1 import common_pb2
 from okey.api.lobby.v1 import lobby_pb2
 from services.lobby.terms import Terms
 from services.lobby.ticket import Ticket, TicketState
+from services.lobby.windows import ANYBODY, MILLI, RatingWindow
 
 _STATES: Final = {
     TicketState.WAITING: lobby_pb2.TICKET_STATE_WAITING,
+    TicketState.AWAITING_PARTNER: lobby_pb2.TICKET_STATE_AWAITING_PARTNER,
     TicketState.SEATING: lobby_pb2.TICKET_STATE_SEATING,
     TicketState.SEATED: lobby_pb2.TICKET_STATE_SEATED,
     TicketState.CANCELLED: lobby_pb2.TICKET_STATE_CANCELLED,
@@ -41,8 +43,11 @@ def terms_to(terms: Terms) -> lobby_pb2.TableTerms:
     )
 
 
-def ticket_to(ticket: Ticket) -> lobby_pb2.Ticket:
-    """The ticket as its player sees it."""
+def ticket_to(ticket: Ticket, window: RatingWindow, now_ms: int) -> lobby_pb2.Ticket:
+    """The ticket as its player sees it at that moment."""
+    is_waiting = ticket.state is TicketState.AWAITING_PARTNER
+    reach = window.reach_milli(0 if is_waiting else now_ms - ticket.since_ms)
+    is_bounded = ticket.state.is_live and reach < ANYBODY
     return lobby_pb2.Ticket(
         ticket_id=ticket.ticket_id,
         terms=terms_to(ticket.terms),
@@ -52,4 +57,9 @@ def ticket_to(ticket: Ticket) -> lobby_pb2.Ticket:
         seat=ticket.seat,
         reason=ticket.reason,
         waiting_count=ticket.waiting_count,
+        typical_wait_ms=ticket.typical_wait_ms,
+        rating_window=reach // MILLI if is_bounded else 0,
+        party_code=ticket.party_code if is_waiting else "",
+        has_partner=bool(ticket.partner),
+        house_fill_after_ms=ticket.house_fill_after_ms,
     )

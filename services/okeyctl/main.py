@@ -32,7 +32,7 @@ from services.okeyctl.demo.platform import PlatformDidNotStart
 from services.okeyctl.demo.run import DidNotHappen, run_demo
 from services.okeyctl.ending import FINDINGS, Output, failures, refusals, refuse
 from services.okeyctl.live import in_place
-from services.okeyctl.options import DataDir, EngineAddress, TokenFile, WalletAddress
+from services.okeyctl.options import DataDir, EngineAddress, Invite, TokenFile, WalletAddress
 from services.okeyctl.reach import dev_token, reach
 from services.okeyctl.table_text import summary_line, table_lines
 
@@ -214,11 +214,12 @@ def show_table(
     data_dir: DataDir = DEFAULT_DATA_DIR,
     engine: EngineAddress = None,
     token_file: TokenFile = None,
+    invite: Invite = "",
 ) -> None:
     """One table as it is now."""
     with refusals():
         way = reach("engine", data_dir, engine, token_file)
-        view = asyncio.run(table_views.show_table(way, table_id))
+        view = asyncio.run(table_views.show_table(way, table_id, invite))
     print("\n".join(table_lines(view)))
 
 
@@ -228,13 +229,14 @@ def watch_table(
     data_dir: DataDir = DEFAULT_DATA_DIR,
     engine: EngineAddress = None,
     token_file: TokenFile = None,
+    invite: Invite = "",
 ) -> None:
     """One table live, as a spectator sees it, until it closes."""
 
     async def show() -> None:
         try:
             with in_place(Output()) as tell:
-                async for view in table_views.watch_table(way, table_id):
+                async for view in table_views.watch_table(way, table_id, invite):
                     tell(table_lines(view))
         except RpcFailure as failure:
             # It was voided past its journal: what was shown last is all that there is to see.

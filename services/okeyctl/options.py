@@ -12,6 +12,7 @@ DataDir = Annotated[
 ]
 TokenFile = Annotated[Path | None, typer.Option(help="An operator's token, with an address.")]
 EngineAddress = Annotated[str | None, typer.Option("--engine", help="host:port of an engine.")]
+Invite = Annotated[str, typer.Option(help="The invite code of a private table.")]
 WalletAddress = Annotated[str | None, typer.Option("--wallet", help="host:port of a wallet.")]
 RatingAddress = Annotated[
     str | None, typer.Option("--rating", help="host:port of a rating service.")

@@ -72,7 +72,7 @@ class ReplayedRound:
 
 
 async def fetch(
-    engine: Reach, table_id: str, match_no: int, round_no: int | None
+    engine: Reach, table_id: str, match_no: int, round_no: int | None, invite: str = ""
 ) -> AsyncIterator[ReplayedRound]:
     """The round, or every finished one of the match.
 
@@ -80,7 +80,7 @@ async def fetch(
         RpcFailure: there is none.
     """
     async with open_client(engine) as client:
-        table, number = client.table(table_id), round_no or 1
+        table, number = client.table(table_id, invite), round_no or 1
         while True:
             try:
                 shown = await table.finished_round(match_no, number)

@@ -10,7 +10,7 @@ from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from services.okeyctl import replay as replays
 from services.okeyctl import tables_verify as deals
 from services.okeyctl.ending import FINDINGS, Output, refusals
-from services.okeyctl.options import DataDir, EngineAddress, TokenFile
+from services.okeyctl.options import DataDir, EngineAddress, Invite, TokenFile
 from services.okeyctl.reach import reach
 
 MatchNo = Annotated[int, typer.Argument(min=1, help="From 1, at this table.")]
@@ -23,12 +23,13 @@ def verify(
     data_dir: DataDir = DEFAULT_DATA_DIR,
     engine: EngineAddress = None,
     token_file: TokenFile = None,
+    invite: Invite = "",
 ) -> None:
     """Rebuild the deal of a finished round; the exit status is 1 if it is not the one played."""
     with refusals():
         way = reach("engine", data_dir, engine, token_file)
         try:
-            played = asyncio.run(deals.fetch_round(way, table_id, match_no, round_no))
+            played = asyncio.run(deals.fetch_round(way, table_id, match_no, round_no, invite))
             for proof in deals.proofs(played):
                 print(proof)
         except deals.Mismatch as mismatch:
@@ -45,6 +46,7 @@ def replay(
     data_dir: DataDir = DEFAULT_DATA_DIR,
     engine: EngineAddress = None,
     token_file: TokenFile = None,
+    invite: Invite = "",
     racks: Annotated[bool, typer.Option("--racks", help="What the seat holds after each turn.")] = (
         False
     ),
@@ -55,7 +57,7 @@ def replay(
     """Show a finished round, or all finished rounds of a match, move by move, nothing hidden."""
 
     async def show() -> None:
-        async for replayed in replays.fetch(way, table_id, match_no, round_no):
+        async for replayed in replays.fetch(way, table_id, match_no, round_no, invite):
             if as_json:
                 print(replays.as_json(replayed))
             else:

@@ -52,7 +52,7 @@ def summary_line(table: engine_pb2.TableSummary) -> str:
     state = "QUARANTINED" if table.is_quarantined else _phase(table.phase)
     return (
         f"{display_name(table.table_id)}  {kind} {table.seat_count}  {table.stake} chips  {state}  "
-        f"match {table.match_no}  {seated}"
+        f"match {table.match_no}  {seated}{'  private' if table.is_private else ''}"
     )
 
 

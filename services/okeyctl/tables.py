@@ -25,16 +25,18 @@ async def list_tables(engine: Reach) -> AsyncIterator[engine_pb2.TableSummary]:
             request.page_token = page.next_page_token
 
 
-async def show_table(engine: Reach, table_id: str) -> table_pb2.TableView:
+async def show_table(engine: Reach, table_id: str, invite: str = "") -> table_pb2.TableView:
     """One table as it is now."""
     async with open_client(engine) as client:
-        return await client.table(table_id).get()
+        return await client.table(table_id, invite).get()
 
 
-async def watch_table(engine: Reach, table_id: str) -> AsyncIterator[table_pb2.TableView]:
+async def watch_table(
+    engine: Reach, table_id: str, invite: str = ""
+) -> AsyncIterator[table_pb2.TableView]:
     """One table after each change, until it closes."""
     async with open_client(engine) as client:
-        async for change in client.table(table_id).follow(adds_nonces=False):
+        async for change in client.table(table_id, invite).follow(adds_nonces=False):
             yield change.view
 
 

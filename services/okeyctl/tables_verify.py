@@ -37,14 +37,16 @@ class PlayedRound:
     deal_before: events_pb2.RoundDealt | None
 
 
-async def fetch_round(engine: Reach, table_id: str, match_no: int, round_no: int) -> PlayedRound:
+async def fetch_round(
+    engine: Reach, table_id: str, match_no: int, round_no: int, invite: str = ""
+) -> PlayedRound:
     """What there is to check.
 
     Raises:
         RpcFailure: there is no such round, or it is being played.
     """
     async with open_client(engine) as client:
-        table = client.table(table_id)
+        table = client.table(table_id, invite)
         shown = await table.finished_round(match_no, round_no)
         before = await _deal_before(table, match_no, round_no)
     return PlayedRound(table_id, match_no, round_no, shown, before)

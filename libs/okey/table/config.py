@@ -19,7 +19,8 @@ class TableConfig:
 
     ``stake`` in chips, times in milliseconds. ``start_points`` counts in Klasik only (K1) and is 0
     in Çanak; ``bot_level`` counts in SOLO only (W4). ``house_fill_after_ms`` is the wait after
-    which free seats of a Çanak table get house bots, 0 for never (W5).
+    which free seats of a Çanak table get house bots, 0 for never (W5). Into a private table nobody
+    gets without its invite code; who knows it is no matter of the table's.
     """
 
     table_id: str
@@ -32,6 +33,7 @@ class TableConfig:
     bot_level: BotLevel = BotLevel.NORMAL
     house_fill_after_ms: int = 0
     rules: RuleSet = DEFAULT_RULE_SET
+    is_private: bool = False
 
 
 def check_config(config: TableConfig) -> None:

@@ -40,6 +40,7 @@ class WholePlatform(Platform):
             service_token_file=self.issuer.service_token_file(folder, Role.LOBBY),
             engine_address=self.engine_address,
             wallet_address=self._addresses["wallet"],
+            rating_address=self._addresses["rating"],
             redis_url=valkey.url,
             stop_grace_ms=0,
         )
@@ -217,3 +218,46 @@ async def test_a_rack_is_arranged_for_its_owner(world: WholePlatform) -> None:
     arranged = await table.arrange_rack()
     laid = [tile for meld in arranged.melds for tile in meld.tiles]
     assert sorted(laid) == sorted((await table.get()).round.rack)
+
+
+async def test_friends_play_at_their_own_table_and_whom_they_like_watches(
+    world: WholePlatform,
+) -> None:
+    """The code opens every door of the client, and none opens without it."""
+    anna, bert, carl = [await world.player(name) for name in ("anna", "bert", "carl")]
+    made = await anna.lobby.create_private_table(CANAK_OF_TWO)
+    assert made.invite not in repr(made)
+    with pytest.raises(RpcFailure, match="INVITE_REQUIRED"):
+        await bert.lobby.join_table(made.table_id)
+    assert await bert.lobby.join_table(made.table_id, invite=made.invite) == 1
+    guest = carl.table(made.table_id, made.invite)
+    assert (await guest.get()).viewer == -1
+    with pytest.raises(RpcFailure, match="INVITE_REQUIRED"):
+        await carl.table(made.table_id).get()
+    async with guest.play() as seat:
+        async for change in seat:
+            assert change.view.viewer == -1
+            break
+    async for change in guest.follow():
+        assert change.view.viewer == -1
+        break
+    async with asyncio.timeout(60):
+        await asyncio.gather(play(anna, made.table_id, 1), play(bert, made.table_id, 2))
+    assert (await guest.finished_round(1, 1)).match_id == f"{made.table_id}-1"
+
+
+async def test_a_watched_list_is_whole_at_each_change(world: WholePlatform) -> None:
+    anna, bert, looker = [await world.player(name) for name in ("anna", "bert", "looker")]
+    first = await anna.lobby.create_table(CANAK_OF_TWO)
+    seen: list[list[str]] = []
+    async with asyncio.timeout(20):
+        wanted = lobby_pb2.ListTablesRequest(only_joinable=True)
+        async for tables in looker.lobby.watch_tables(wanted):
+            seen.append([table.table_id for table in tables])
+            if seen[-1] == [first]:
+                second = await bert.lobby.create_table(CANAK_OF_TWO)
+            if len(seen[-1]) == 2:
+                assert seen[-1] == [second, first], "the newest first"
+                await anna.lobby.leave_table(first)
+            if len(seen) > 2 and seen[-1] == [second]:
+                break

@@ -58,6 +58,10 @@ class Platform:
         await self.start_bots()
         await self.start_engine()
 
+    def address_of(self, service: str) -> str:
+        """Where wallet, rating or bots answer."""
+        return self._addresses[service]
+
     async def start_bots(self) -> None:
         await self._serve("bots", BotsApp(ServiceSettings(**self._shared("bots"))))
 
@@ -134,6 +138,11 @@ class Platform:
             display_name=player.title(),
         )
         return await settled(lambda: lobby.TakeSeat(request))
+
+    async def where_is(self, player: str) -> str:
+        """The table where the player sits, as the lobby is told."""
+        lobby = await self.tables_as("lobby", Role.LOBBY)
+        return (await lobby.WhereAmI(engine_pb2.WhereAmIRequest(player=player))).table_id
 
     async def _serve(self, name: str, app: Any) -> None:
         server = await self._services.enter_async_context(ServiceServer(app))

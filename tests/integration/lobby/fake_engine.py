@@ -3,12 +3,14 @@
 It refuses what a test tells it to, as the wallet or the rules would, and can be away.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from okey.api.engine.v1 import engine_pb2, table_pb2
+from okey.api.rating.v1 import rating_pb2
 from okey.api.wallet.v1 import wallet_pb2
 from okey.errors import NotFound, OkeyError, Refused, Unavailable
 from okey_runtime.access import AccessTable
@@ -20,6 +22,7 @@ from tests.fixtures.partial_service import Methods, serve_methods
 TABLES = "okey.api.engine.v1.TableService"
 OPERATOR = "okey.api.engine.v1.OperatorService"
 WALLET = "okey.api.wallet.v1.WalletService"
+RATING = "okey.api.rating.v1.RatingService"
 
 
 class AlreadySeated(Refused):
@@ -64,6 +67,8 @@ class Table:
     phase: table_pb2.Phase.ValueType = table_pb2.PHASE_WAITING
     kasa: int = 0
     is_quarantined: bool = False
+    legal_actions: list[table_pb2.LegalAction.ValueType] = field(default_factory=list)
+    deciding: set[str] = field(default_factory=set)
     players: dict[int, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
 
@@ -90,6 +95,8 @@ class Table:
     def _seat(self, seat: int) -> table_pb2.SeatView:
         player = self.players.get(seat, "")
         status = table_pb2.SEAT_STATUS_PAID if player else table_pb2.SEAT_STATUS_FREE
+        if player in self.deciding:
+            status = table_pb2.SEAT_STATUS_DECIDING
         return table_pb2.SeatView(
             seat=seat,
             status=status,
@@ -112,7 +119,12 @@ class FakeEngine:
         self.accepted: dict[tuple[str, str], int] = {}
         self.is_away = False
         self.page_size = 500
+        self.lost_pages: set[str] = set()
         self.times_listed = 0
+        self.may_list = asyncio.Event()
+        """Cleared, it keeps back the list that is asked for next."""
+        self.may_list.set()
+        self.is_listing = asyncio.Event()
 
     def put(self, table_id: str, opened: engine_pb2.OpenTableRequest, **players: int) -> Table:
         """A table that is there before the test begins, with these players on those seats."""
@@ -144,7 +156,9 @@ class FakeEngine:
         table_id = f"{len(self.tables):026d}"
         self.tables[table_id] = Table(request)
         self._sit(table_id, request.player, request.display_name, 0)
-        return engine_pb2.OpenTableResponse(table_id=table_id, seat=0)
+        return engine_pb2.OpenTableResponse(
+            table_id=table_id, seat=0, hold_status=engine_pb2.HOLD_STATUS_HELD
+        )
 
     async def TakeSeat(
         self, request: engine_pb2.TakeSeatRequest, context: object
@@ -166,14 +180,16 @@ class FakeEngine:
             raise SeatTaken(str(seat))
         self.accepted[request.player, request.request_id] = seat
         self._sit(request.table_id, request.player, request.display_name, seat)
-        return engine_pb2.TakeSeatResponse(seat=seat)
+        return engine_pb2.TakeSeatResponse(seat=seat, hold_status=engine_pb2.HOLD_STATUS_HELD)
 
     async def LeaveSeat(
         self, request: engine_pb2.LeaveSeatRequest, context: object
     ) -> engine_pb2.LeaveSeatResponse:
-        player = current_identity().subject
+        player = request.player or current_identity().subject
         table = self.tables[request.table_id]
         table.players = {s: name for s, name in table.players.items() if name != player}
+        if not table.players:
+            table.phase = table_pb2.PHASE_CLOSED
         return engine_pb2.LeaveSeatResponse(seq=1)
 
     async def WhereAmI(
@@ -188,7 +204,14 @@ class FakeEngine:
     async def GetTable(
         self, request: engine_pb2.GetTableRequest, context: object
     ) -> engine_pb2.GetTableResponse:
-        view = table_pb2.TableView(seats=self.tables[request.table_id].seats())
+        table, caller = self.tables[request.table_id], current_identity().subject
+        seats = {name: seat for seat, name in table.players.items()}
+        view = table_pb2.TableView(
+            phase=table.phase,
+            seats=table.seats(),
+            viewer=seats.get(caller, -1),
+            legal_actions=table.legal_actions,
+        )
         return engine_pb2.GetTableResponse(view=view)
 
     async def ListTables(
@@ -196,13 +219,18 @@ class FakeEngine:
     ) -> engine_pb2.ListTablesResponse:
         if self.is_away:
             raise Away("away")
+        if request.page_token in self.lost_pages:
+            raise Away("away for a moment")
         self.times_listed += 1
         ids = sorted(table_id for table_id in self.tables if table_id > request.page_token)
         page = ids[: self.page_size]
-        return engine_pb2.ListTablesResponse(
+        listed = engine_pb2.ListTablesResponse(
             tables=[self.tables[table_id].summary(table_id) for table_id in page],
             next_page_token=page[-1] if len(ids) > len(page) else "",
         )
+        self.is_listing.set()
+        await self.may_list.wait()
+        return listed
 
     def _check(self, player: str) -> None:
         if player in self.refused:
@@ -234,29 +262,55 @@ class FakeWallet:
         return wallet_pb2.GetAccountResponse(account=request.account, balance=self.bot_bank)
 
 
-class FakeApp:
-    """Both on one port, with the roles of the real ones."""
+class FakeRating:
+    """Everybody's ratings; who is not named has 1200 points."""
 
-    services = (TABLES, OPERATOR, WALLET)
+    def __init__(self) -> None:
+        self.ratings: dict[str, int] = {}
+        self.is_away = False
+
+    async def GetRatings(
+        self, request: rating_pb2.GetRatingsRequest, context: object
+    ) -> rating_pb2.GetRatingsResponse:
+        if self.is_away:
+            raise Away("away")
+        return rating_pb2.GetRatingsResponse(
+            ratings=[
+                rating_pb2.Rating(
+                    player_id=player,
+                    ladder=request.ladder,
+                    rating_milli=self.ratings.get(player, 1_200_000),
+                )
+                for player in request.player_ids
+            ]
+        )
+
+
+class FakeApp:
+    """All on one port, with the roles of the real ones."""
+
+    services = (TABLES, OPERATOR, WALLET, RATING)
     access = (
         AccessTable.of(
             TABLES,
             {
                 "OpenTable": {Role.LOBBY},
                 "TakeSeat": {Role.LOBBY},
-                "LeaveSeat": {Role.PLAYER},
+                "LeaveSeat": {Role.PLAYER, Role.LOBBY},
                 "WhereAmI": {Role.PLAYER},
-                "GetTable": {Role.LOBBY},
+                "GetTable": {Role.PLAYER, Role.LOBBY},
             },
         )
         | AccessTable.of(OPERATOR, {"ListTables": {Role.LOBBY}})
         | AccessTable.of(WALLET, {"GetAccount": {Role.LOBBY}})
+        | AccessTable.of(RATING, {"GetRatings": {Role.LOBBY}})
     )
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
         self.engine = FakeEngine()
         self.wallet = FakeWallet()
+        self.rating = FakeRating()
 
     async def start(self, host: ServiceServer) -> None:
         engine, wallet = self.engine, self.wallet
@@ -270,6 +324,9 @@ class FakeApp:
         serve_methods(host, TABLES, tables)
         serve_methods(
             host, OPERATOR, {"ListTables": (engine.ListTables, engine_pb2.ListTablesRequest)}
+        )
+        serve_methods(
+            host, RATING, {"GetRatings": (self.rating.GetRatings, rating_pb2.GetRatingsRequest)}
         )
         serve_methods(
             host, WALLET, {"GetAccount": (wallet.GetAccount, wallet_pb2.GetAccountRequest)}

@@ -71,6 +71,7 @@ async def lobby(valkey: Valkey, tmp_path: Path) -> AsyncIterator[Lobby]:
             service_token_file=issuer.service_token_file(tmp_path, Role.LOBBY),
             engine_address=engine_address,
             wallet_address=engine_address,
+            rating_address=engine_address,
             redis_url=valkey.url,
             token_skew_ms=0,
             stop_grace_ms=10_000,
@@ -358,6 +359,7 @@ async def test_does_not_start_without_its_settings(tmp_path: Path) -> None:
         jwks_file=issuer.jwks_file,
         engine_address="127.0.0.1:1",
         wallet_address="127.0.0.1:1",
+        rating_address="127.0.0.1:1",
         redis_url=SecretStr("redis://127.0.0.1:1/0"),
     )
     with pytest.raises(LobbyNotConfigured):

@@ -4,28 +4,30 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from okey.rules.variant import Mode
 from okey_runtime.clock import VirtualClock
 from okey_runtime.redis import open_redis
+from services.lobby.group_store import GroupStore
 from services.lobby.terms import Terms
 from services.lobby.ticket import (
-    Claim,
-    TicketBeingSeated,
+    PartyNotFound,
+    QuickMatchFull,
+    QuickMatchUnavailable,
+    Ticket,
     TicketExists,
     TicketNotFound,
     TicketState,
+    TicketsTooOften,
+    Wish,
 )
-from services.lobby.ticket_store import (
-    KEEP_MS,
-    LEASE_MS,
-    SILENCE_LIMIT_MS,
-    QuickMatchUnavailable,
-    TicketStore,
-)
+from services.lobby.ticket_scripts import FRESH_MS, KEEP_MS, SILENCE_LIMIT_MS
+from services.lobby.ticket_store import MOST_IN_WINDOW, TicketStore
 from tests.fixtures.valkey import Valkey
 
 TWO = Terms.of(seat_count=2)
 FOUR = Terms.of()
-TABLE = "t" * 26
+ESLI = Terms.of(mode=Mode.ESLI)
+CODE = "0123456789abcdef0123"
 
 
 @pytest.fixture
@@ -33,237 +35,311 @@ def clock() -> VirtualClock:
     return VirtualClock()
 
 
+class Stores:
+    """The players' side and the matchmaker's, on one Redis."""
+
+    def __init__(self, valkey: Valkey, clock: VirtualClock) -> None:
+        self.redis = open_redis(valkey.url)
+        self.tickets = TicketStore(self.redis, clock)
+        self.groups = GroupStore(self.redis, clock, "this-replica")
+        self._clock = clock
+
+    async def enqueue(self, *players: str, terms: Terms = TWO) -> None:
+        for player in players:
+            await self.tickets.enqueue(wish(player, terms))
+
+    async def waiting(self, terms: Terms = TWO) -> list[str]:
+        rows = await self.groups.begin_pass(terms)
+        assert rows is not None
+        return [row.player for row in rows]
+
+    async def state(self, player: str) -> TicketState:
+        return (await self.tickets.look(player)).state
+
+
 @pytest.fixture
-async def store(valkey: Valkey, clock: VirtualClock) -> AsyncIterator[TicketStore]:
-    redis = open_redis(valkey.url)
-    yield TicketStore(redis, clock)
-    await redis.aclose()
+async def stores(valkey: Valkey, clock: VirtualClock) -> AsyncIterator[Stores]:
+    stores = Stores(valkey, clock)
+    yield stores
+    await stores.redis.aclose()
 
 
-async def enqueue(store: TicketStore, *players: str, terms: Terms = TWO) -> None:
-    for player in players:
-        await store.enqueue(player, player.title(), f"ticket-of-{player}", terms)
+def wish(
+    player: str,
+    terms: Terms = TWO,
+    ticket_id: str = "",
+    *,
+    rating_milli: int = 0,
+    house_fill_after_ms: int = 0,
+    party_code: str = "",
+    opens_party: bool = False,
+) -> Wish:
+    return Wish(
+        player,
+        player.title(),
+        ticket_id or f"ticket-of-{player}",
+        terms,
+        rating_milli,
+        house_fill_after_ms,
+        party_code,
+        opens_party,
+    )
 
 
-async def claim(store: TicketStore, count: int = 2, terms: Terms = TWO) -> list[Claim]:
-    return await store.claim(terms, at_least=count, at_most=count)
+def opening(player: str, code: str = CODE) -> Wish:
+    return wish(player, ESLI, party_code=code, opens_party=True)
 
 
-def names(claims: list[Claim]) -> list[str]:
-    return [claimed.player for claimed in claims]
+def joining(player: str, code: str = CODE) -> Wish:
+    return wish(player, FOUR, party_code=code)
 
 
-async def test_a_player_has_one_live_ticket(store: TicketStore) -> None:
-    first = await store.enqueue("ada", "Ada", "first", TWO)
-    again = await store.enqueue("ada", "Ada", "second", TWO)
+async def test_a_player_has_one_live_ticket(stores: Stores) -> None:
+    first = await stores.tickets.enqueue(wish("ada", ticket_id="first"))
+    again = await stores.tickets.enqueue(wish("ada", ticket_id="second"))
     assert (first.ticket_id, again.ticket_id) == ("first", "first")
     assert again.state is TicketState.WAITING
-    with pytest.raises(TicketExists, match="first"):
-        await store.enqueue("ada", "Ada", "third", FOUR)
-    assert await claim(store, 2) == []
+    for other in (
+        wish("ada", FOUR, "third"),
+        wish("ada", ticket_id="third", house_fill_after_ms=5_000),
+        wish("ada", ESLI, "third", party_code=CODE, opens_party=True),
+    ):
+        with pytest.raises(TicketExists, match="first"):
+            await stores.tickets.enqueue(other)
+    assert await stores.waiting() == ["ada"]
 
 
-async def test_tickets_that_fit_are_claimed_in_order_of_arrival(store: TicketStore) -> None:
-    await enqueue(store, "ada", "bo", "cem")
-    claims = await claim(store)
-    assert [(c.ticket_id, c.player, c.display_name) for c in claims] == [
-        ("ticket-of-ada", "ada", "Ada"),
-        ("ticket-of-bo", "bo", "Bo"),
-    ]
-    assert await claim(store) == []
-    assert (await store.touch("ada")).state is TicketState.SEATING
-    assert (await store.touch("cem")).state is TicketState.WAITING
+async def test_a_ticket_says_what_was_wished_for(stores: Stores) -> None:
+    ticket = await stores.tickets.enqueue(
+        wish("ada", FOUR, rating_milli=1_234_567, house_fill_after_ms=9_000)
+    )
+    now_ms = ticket.enqueued_ms
+    assert ticket == Ticket(
+        player="ada",
+        ticket_id="ticket-of-ada",
+        terms=FOUR,
+        state=TicketState.WAITING,
+        enqueued_ms=now_ms,
+        since_ms=now_ms,
+        rating_milli=1_234_567,
+        waiting_count=1,
+        house_fill_after_ms=9_000,
+    )
 
 
-async def test_other_terms_wait_apart(store: TicketStore) -> None:
-    await enqueue(store, "ada")
-    await enqueue(store, "bo", terms=FOUR)
-    assert await store.waiting_terms() == [TWO, FOUR]
-    assert await claim(store) == []
-    assert names(await claim(store, 1, FOUR)) == ["bo"]
-    assert await store.waiting_terms() == [TWO]
+async def test_tickets_wait_in_order_of_arrival_apart_from_other_terms(stores: Stores) -> None:
+    await stores.enqueue("ada", "bo")
+    await stores.enqueue("cem", terms=FOUR)
+    await stores.enqueue("deniz")
+    assert await stores.waiting() == ["ada", "bo", "deniz"]
+    assert await stores.waiting(FOUR) == ["cem"]
+    found = [(queue.terms, queue.length) for queue in await stores.groups.queues()]
+    assert found == [(TWO, 3), (FOUR, 1)]
 
 
-async def test_a_claim_takes_no_more_than_asked(store: TicketStore) -> None:
-    await enqueue(store, "ada", "bo", "cem")
-    assert names(await store.claim(TWO, at_least=1, at_most=2)) == ["ada", "bo"]
-    assert names(await store.claim(TWO, at_least=1, at_most=2)) == ["cem"]
+async def test_a_client_that_is_gone_is_not_matched_and_ends(
+    stores: Stores, clock: VirtualClock
+) -> None:
+    """A crashed client is not matched: first it is passed over, then its ticket ends."""
+    await stores.enqueue("ada", "bo")
+    clock.advance_ms(FRESH_MS + 1)
+    await stores.tickets.touch("bo")
+    assert await stores.waiting() == ["bo"]
+    assert await stores.state("ada") is TicketState.WAITING
+    clock.advance_ms(SILENCE_LIMIT_MS - FRESH_MS)
+    await stores.waiting()
+    assert await stores.state("ada") is TicketState.EXPIRED
+    assert (await stores.tickets.look("bo")).waiting_count == 1
 
 
-async def test_a_silent_client_is_not_matched(store: TicketStore, clock: VirtualClock) -> None:
-    await enqueue(store, "ada", "bo")
+async def test_a_client_that_is_back_in_time_keeps_its_place(
+    stores: Stores, clock: VirtualClock
+) -> None:
+    await stores.enqueue("ada", "bo")
     clock.advance_ms(SILENCE_LIMIT_MS)
-    await store.touch("bo")
-    clock.advance_ms(1)
-    await enqueue(store, "cem")
-    assert names(await claim(store)) == ["bo", "cem"]
-    assert (await store.touch("ada")).state is TicketState.EXPIRED
+    for player in ("bo", "ada"):
+        await stores.tickets.touch(player)
+    assert await stores.waiting() == ["ada", "bo"]
 
 
 async def test_a_client_that_comes_back_too_late_is_told_so(
-    store: TicketStore, clock: VirtualClock
+    stores: Stores, clock: VirtualClock
 ) -> None:
-    await enqueue(store, "ada")
+    await stores.enqueue("ada")
     clock.advance_ms(SILENCE_LIMIT_MS + 1)
-    assert (await store.touch("ada")).state is TicketState.EXPIRED
-    assert (await store.touch("ada")).waiting_count == 0
-    anew = await store.enqueue("ada", "Ada", "anew", FOUR)
+    ticket = await stores.tickets.touch("ada")
+    assert (ticket.state, ticket.waiting_count) == (TicketState.EXPIRED, 0)
+    anew = await stores.tickets.enqueue(wish("ada", FOUR, "anew"))
     assert (anew.ticket_id, anew.state) == ("anew", TicketState.WAITING)
 
 
-async def test_a_silent_ticket_gives_way_to_a_new_one(
-    store: TicketStore, clock: VirtualClock
-) -> None:
-    await enqueue(store, "ada")
+async def test_a_silent_ticket_gives_way_to_a_new_one(stores: Stores, clock: VirtualClock) -> None:
+    await stores.enqueue("ada")
     clock.advance_ms(SILENCE_LIMIT_MS + 1)
-    await store.enqueue("ada", "Ada", "anew", FOUR)
-    assert await claim(store, 1) == []
-    assert names(await claim(store, 1, FOUR)) == ["ada"]
+    await stores.tickets.enqueue(wish("ada", FOUR, "anew"))
+    assert await stores.waiting() == []
+    assert await stores.waiting(FOUR) == ["ada"]
 
 
-async def test_a_cancelled_ticket_is_not_matched(store: TicketStore) -> None:
-    await enqueue(store, "ada", "bo")
-    assert (await store.cancel("ada")).state is TicketState.CANCELLED
-    assert (await store.cancel("ada")).state is TicketState.CANCELLED
-    assert names(await claim(store, 1)) == ["bo"]
+async def test_who_only_looks_keeps_nobody_alive(stores: Stores, clock: VirtualClock) -> None:
+    await stores.enqueue("ada")
+    clock.advance_ms(FRESH_MS + 1)
+    assert await stores.state("ada") is TicketState.WAITING
+    assert await stores.waiting() == []
+
+
+async def test_a_cancelled_ticket_waits_no_longer(stores: Stores) -> None:
+    await stores.enqueue("ada", "bo")
+    for reason in ("OPERATOR", "later"):
+        ticket = await stores.tickets.cancel("ada", reason)
+        assert (ticket.state, ticket.reason) == (TicketState.CANCELLED, "OPERATOR")
+    assert await stores.waiting() == ["bo"]
+    for call in (stores.tickets.cancel, stores.tickets.touch, stores.tickets.look):
+        with pytest.raises(TicketNotFound):
+            await call("cem")
+
+
+async def test_many_tickets_are_read_at_once(stores: Stores) -> None:
+    await stores.enqueue("ada", "bo")
+    found = await stores.tickets.touch_all(["bo", "nobody", "ada"])
+    assert [ticket and ticket.player for ticket in found] == ["bo", None, "ada"]
+
+
+async def test_a_party_waits_for_its_partner_and_is_matched_then(stores: Stores) -> None:
+    """O2: two play together once both are there; the one who came first keeps its place."""
+    opener = await stores.tickets.enqueue(opening("ada"))
+    assert (opener.state, opener.party_code) == (TicketState.AWAITING_PARTNER, CODE)
+    await stores.enqueue("cem", terms=ESLI)
+    assert await stores.waiting(ESLI) == ["cem"]
+    partner = await stores.tickets.enqueue(joining("bo"))
+    assert (partner.state, partner.terms, partner.partner) == (TicketState.WAITING, ESLI, "ada")
+    rows = await stores.groups.begin_pass(ESLI)
+    assert rows is not None
+    assert [(row.player, row.partner) for row in rows] == [
+        ("ada", "bo"),
+        ("cem", ""),
+        ("bo", "ada"),
+    ]
+
+
+async def test_joining_a_party_again_is_the_same_ticket(stores: Stores) -> None:
+    await stores.tickets.enqueue(opening("ada"))
+    first = await stores.tickets.enqueue(joining("bo"))
+    again = await stores.tickets.enqueue(wish("bo", ticket_id="again", party_code=CODE))
+    assert again.ticket_id == first.ticket_id
+    assert (await stores.tickets.enqueue(opening("ada"))).partner == "bo"
+
+
+@pytest.mark.parametrize("why", ["never was", "full", "over", "silent"])
+async def test_nobody_joins_a_party_that_does_not_wait(
+    stores: Stores, clock: VirtualClock, why: str
+) -> None:
+    if why != "never was":
+        await stores.tickets.enqueue(opening("ada"))
+    if why == "full":
+        await stores.tickets.enqueue(joining("bo"))
+    if why == "over":
+        await stores.tickets.cancel("ada")
+    if why == "silent":
+        clock.advance_ms(SILENCE_LIMIT_MS + 1)
+    with pytest.raises(PartyNotFound, match=CODE):
+        await stores.tickets.enqueue(joining("cem"))
     with pytest.raises(TicketNotFound):
-        await store.cancel("cem")
-    with pytest.raises(TicketNotFound):
-        await store.touch("cem")
+        await stores.tickets.look("cem")
 
 
-async def test_a_ticket_being_seated_cannot_be_taken_back_or_doubled(store: TicketStore) -> None:
-    await enqueue(store, "ada")
-    await claim(store, 1)
-    with pytest.raises(TicketBeingSeated):
-        await store.cancel("ada")
-    again = await store.enqueue("ada", "Ada", "second", TWO)
-    assert (again.ticket_id, again.state) == ("ticket-of-ada", TicketState.SEATING)
+@pytest.mark.parametrize("who", ["ada", "bo"])
+async def test_whose_partner_goes_waits_for_one_again(stores: Stores, who: str) -> None:
+    """The one who stays keeps its place, and plays with no stranger it did not ask for."""
+    await stores.tickets.enqueue(opening("ada"))
+    await stores.tickets.enqueue(joining("bo"))
+    await stores.tickets.cancel(who)
+    other = "bo" if who == "ada" else "ada"
+    left = await stores.tickets.look(other)
+    assert (left.state, left.partner, left.party_code) == (TicketState.AWAITING_PARTNER, "", CODE)
+    assert await stores.waiting(ESLI) == []
+    await stores.tickets.enqueue(joining("cem"))
+    assert sorted(await stores.waiting(ESLI)) == sorted([other, "cem"])
 
 
-async def test_a_seated_ticket_is_over(store: TicketStore) -> None:
-    await enqueue(store, "ada")
-    (ada,) = await claim(store, 1)
-    await store.seated(ada, TABLE, 1)
-    ticket = await store.touch("ada")
-    assert (ticket.state, ticket.table_id, ticket.seat) == (TicketState.SEATED, TABLE, 1)
-    anew = await store.enqueue("ada", "Ada", "anew", TWO)
-    assert (anew.ticket_id, anew.state, anew.table_id) == ("anew", TicketState.WAITING, "")
-
-
-async def test_a_dropped_ticket_says_why(store: TicketStore) -> None:
-    await enqueue(store, "ada")
-    (ada,) = await claim(store, 1)
-    await store.dropped(ada, "INSUFFICIENT_FUNDS")
-    ticket = await store.touch("ada")
-    assert (ticket.state, ticket.reason) == (TicketState.DROPPED, "INSUFFICIENT_FUNDS")
-
-
-async def test_who_is_put_back_keeps_the_place(store: TicketStore) -> None:
-    await enqueue(store, "ada", "bo", "cem")
-    ada, bo = await claim(store)
-    await store.put_back(bo)
-    await store.dropped(ada, "INSUFFICIENT_FUNDS")
-    assert names(await claim(store)) == ["bo", "cem"]
-
-
-async def test_putting_back_does_not_keep_a_silent_ticket_alive(
-    store: TicketStore, clock: VirtualClock
+async def test_a_partner_that_fell_silent_is_no_partner(
+    stores: Stores, clock: VirtualClock
 ) -> None:
-    await enqueue(store, "ada")
-    for _ in range(3):
-        for claimed in await claim(store, 1):
-            await store.put_back(claimed)
-        clock.advance_ms(SILENCE_LIMIT_MS // 2 + 1)
-    assert await claim(store, 1) == []
+    await stores.tickets.enqueue(opening("ada"))
+    await stores.tickets.enqueue(joining("bo"))
+    clock.advance_ms(SILENCE_LIMIT_MS)
+    await stores.tickets.touch("ada")
+    clock.advance_ms(1)
+    await stores.waiting(ESLI)
+    assert await stores.state("bo") is TicketState.EXPIRED
+    assert await stores.state("ada") is TicketState.AWAITING_PARTNER
 
 
-async def test_a_client_is_heard_while_it_is_being_seated(
-    store: TicketStore, clock: VirtualClock
-) -> None:
-    await enqueue(store, "ada")
-    (ada,) = await claim(store, 1)
-    clock.advance_ms(SILENCE_LIMIT_MS + 1)
-    assert (await store.touch("ada")).state is TicketState.SEATING
-    await store.put_back(ada)
-    assert names(await claim(store, 1)) == ["ada"]
+async def test_a_player_hands_in_only_so_many_tickets(stores: Stores) -> None:
+    for _ in range(MOST_IN_WINDOW):
+        await stores.tickets.count_wish("ada")
+    with pytest.raises(TicketsTooOften) as caught:
+        await stores.tickets.count_wish("ada")
+    assert 0 < caught.value.retry_after_ms <= 10_000
+    await stores.tickets.count_wish("bo")
 
 
-async def test_a_claim_of_a_dead_replica_comes_back(
-    store: TicketStore, clock: VirtualClock
-) -> None:
-    await enqueue(store, "ada", "bo")
-    (ada, bo) = await claim(store)
-    await store.seated(bo, TABLE, 0)
-    assert await store.reclaim() == []
-    clock.advance_ms(LEASE_MS)
-    assert names(await store.reclaim()) == ["ada"]
-    assert await store.reclaim() == []
-    await store.put_back(ada)
-    clock.advance_ms(LEASE_MS)
-    assert await store.reclaim() == []
+async def test_the_queue_has_a_bound(stores: Stores, clock: VirtualClock) -> None:
+    small = TicketStore(stores.redis, clock, most_live=2)
+    await small.enqueue(wish("ada"))
+    await small.enqueue(wish("bo", FOUR))
+    with pytest.raises(QuickMatchFull, match="2"):
+        await small.enqueue(wish("cem"))
+    assert (await small.enqueue(wish("ada"))).state is TicketState.WAITING
+    await small.cancel("bo")
+    await small.enqueue(wish("cem"))
 
 
-async def test_a_seat_is_real_even_where_the_claim_was_lost(
-    store: TicketStore, clock: VirtualClock
-) -> None:
-    await enqueue(store, "ada")
-    (slow,) = await claim(store, 1)
-    clock.advance_ms(LEASE_MS)
-    for claimed in await store.reclaim():
-        await store.put_back(claimed)
-    await store.seated(slow, TABLE, 2)
-    assert (await store.touch("ada")).state is TicketState.SEATED
-    assert await claim(store, 1) == []
+async def test_live_tickets_are_listed_in_order_of_arrival(stores: Stores) -> None:
+    await stores.enqueue("ada", "bo", "cem")
+    await stores.enqueue("deniz", terms=FOUR)
+    await stores.tickets.cancel("bo")
+    first = await stores.tickets.list_live(0, 2)
+    assert [ticket.player for _, ticket in first] == ["ada", "cem"]
+    rest = await stores.tickets.list_live(first[-1][0], 2)
+    assert [ticket.player for _, ticket in rest] == ["deniz"]
 
 
-async def test_an_old_claim_does_not_touch_a_new_ticket(store: TicketStore) -> None:
-    await enqueue(store, "ada")
-    (old,) = await claim(store, 1)
-    await store.dropped(old, "INSUFFICIENT_FUNDS")
-    await store.enqueue("ada", "Ada", "anew", TWO)
-    await store.seated(old, TABLE, 0)
-    await store.put_back(old)
-    assert (await store.touch("ada")).state is TicketState.WAITING
-    assert (await store.touch("ada")).ticket_id == "anew"
-
-
-async def test_waiting_count_is_that_of_the_terms(store: TicketStore) -> None:
-    await enqueue(store, "ada", "bo", "cem")
-    await enqueue(store, "deniz", terms=FOUR)
-    assert (await store.touch("ada")).waiting_count == 3
-    assert (await store.touch("deniz")).waiting_count == 1
-
-
-async def test_every_key_lies_in_one_slot_and_goes_away(store: TicketStore, valkey: Valkey) -> None:
-    await enqueue(store, "ada", "bo")
-    await claim(store, 1)
-    redis = open_redis(valkey.url)
-    keys = [bytes(key).decode() for key in await redis.keys("*") if isinstance(key, bytes)]
-    assert keys
+async def test_every_key_lies_in_one_slot_and_goes_away(stores: Stores, valkey: Valkey) -> None:
+    await stores.enqueue("ada")
+    await stores.tickets.enqueue(opening("bo"))
+    await stores.tickets.count_wish("ada")
+    keys = [bytes(key).decode() for key in await stores.redis.keys("*") if isinstance(key, bytes)]
     assert all(key.startswith("okey:{quick-match}:") for key in keys)
-    left_ms = await redis.pttl("okey:{quick-match}:ticket:bo")
-    assert 0 < left_ms <= KEEP_MS
-    await redis.aclose()
+    for name in ("ticket:ada", "ticket:bo", f"party:{CODE}", "rate:ada"):
+        assert 0 < await stores.redis.pttl(f"okey:{{quick-match}}:{name}") <= KEEP_MS
 
 
-async def test_no_name_is_kept_when_a_ticket_is_over(store: TicketStore, valkey: Valkey) -> None:
-    await enqueue(store, "ada", "bo", "cem")
-    ada, bo = await claim(store)
-    await store.seated(ada, TABLE, 0)
-    await store.dropped(bo, "INSUFFICIENT_FUNDS")
-    await store.cancel("cem")
-    redis = open_redis(valkey.url)
-    for player in ("ada", "bo", "cem"):
-        assert not await redis.hexists(f"okey:{{quick-match}}:ticket:{player}", "name")
-    await redis.aclose()
+async def test_no_name_is_kept_when_a_ticket_is_over(stores: Stores) -> None:
+    await stores.enqueue("ada")
+    await stores.tickets.cancel("ada")
+    kept = await stores.redis.hgetall("okey:{quick-match}:ticket:ada")
+    assert b"Ada" not in kept.values()
+    assert b"name" not in kept
 
 
-async def test_without_redis_quick_match_says_so(store: TicketStore, valkey: Valkey) -> None:
-    await enqueue(store, "ada")
+async def test_without_redis_quick_match_says_so_and_is_right_again(
+    stores: Stores, valkey: Valkey
+) -> None:
+    await stores.enqueue("ada")
     valkey.kill()
-    with pytest.raises(QuickMatchUnavailable):
-        await store.touch("ada")
+    for call in (stores.tickets.touch("ada"), stores.groups.queues(), stores.groups.reclaim()):
+        with pytest.raises(QuickMatchUnavailable):
+            await call
     valkey.start()
     with pytest.raises(TicketNotFound):
-        await store.touch("ada")
+        await stores.tickets.touch("ada")
+    await stores.enqueue("ada", "bo")
+    assert await stores.waiting() == ["ada", "bo"]
+
+
+async def test_a_ticket_whose_hash_is_gone_leaves_the_queue(stores: Stores) -> None:
+    await stores.enqueue("ada", "bo")
+    await stores.redis.delete("okey:{quick-match}:ticket:ada")
+    assert await stores.waiting() == ["bo"]
+    assert [ticket.player for _, ticket in await stores.tickets.list_live(0, 9)] == ["bo"]

@@ -121,6 +121,8 @@ def test_a_list_has_a_line_a_table() -> None:
     assert summary_line(table) == (
         f'{"a" * 26}  Çanak Eşli 4  50 chips  waiting  match 0  "Ayşe", (bot)'
     )
+    table.is_private = True
+    assert summary_line(table).endswith('"Ayşe", (bot)  private')
     table.is_quarantined = True
     assert "QUARANTINED" in summary_line(table)
 

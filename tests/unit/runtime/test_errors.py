@@ -133,6 +133,13 @@ def test_a_limit_tells_when_to_try_again() -> None:
     assert retry.retry_delay.ToMilliseconds() == 1_500
 
 
+def test_a_delay_that_another_service_asks_for_is_passed_on() -> None:
+    failure = RpcFailure(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_FAST", "slow down", {}, 1_500)
+    (retry,) = details(to_status(failure), error_details_pb2.RetryInfo)
+    assert isinstance(retry, error_details_pb2.RetryInfo)
+    assert retry.retry_delay.ToMilliseconds() == 1_500
+
+
 def test_a_status_always_fits_into_trailing_metadata() -> None:
     many = tuple(FieldViolation(f"field{n}", "x" * 120) for n in range(1_000))
     status = to_status(InvalidField(many))

@@ -297,6 +297,7 @@ class TableConfig(_message.Message):
     BOT_LEVEL_FIELD_NUMBER: _builtins.int
     HOUSE_FILL_AFTER_MS_FIELD_NUMBER: _builtins.int
     RULES_FIELD_NUMBER: _builtins.int
+    IS_PRIVATE_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table's id: 26 lower-case characters, opaque."""
     variant: _common_pb2.Variant.ValueType
@@ -315,6 +316,8 @@ class TableConfig(_message.Message):
     """How well the bots of a solo table play (W4)."""
     house_fill_after_ms: _builtins.int
     """Milliseconds until free seats get house bots; 0 for never (W5)."""
+    is_private: _builtins.bool
+    """Whether only those get in who sit there or know the table's invite code; such a table is in no list."""
     @_builtins.property
     def rules(self) -> Global___RuleSet:
         """The rule set that the table was opened with and keeps."""
@@ -332,10 +335,11 @@ class TableConfig(_message.Message):
         bot_level: _common_pb2.BotLevel.ValueType = ...,
         house_fill_after_ms: _builtins.int = ...,
         rules: Global___RuleSet | None = ...,
+        is_private: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["rules", b"rules"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "house_fill_after_ms", b"house_fill_after_ms", "mode", b"mode", "rules", b"rules", "seat_count", b"seat_count", "stake", b"stake", "start_points", b"start_points", "table_id", b"table_id", "turn_timeout_ms", b"turn_timeout_ms", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "house_fill_after_ms", b"house_fill_after_ms", "is_private", b"is_private", "mode", b"mode", "rules", b"rules", "seat_count", b"seat_count", "stake", b"stake", "start_points", b"start_points", "table_id", b"table_id", "turn_timeout_ms", b"turn_timeout_ms", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

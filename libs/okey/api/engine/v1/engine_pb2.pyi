@@ -12,6 +12,10 @@ Errors are `google.rpc.Status` with an `ErrorInfo.reason`. Everywhere: INVALID_F
 NOT_SEATED (the caller owns no seat there), TABLE_CLOSED, REQUEST_ID_REUSED, and, UNAVAILABLE, safe to send again:
 DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED; DEADLINE_EXCEEDED, safe to send again:
 COMMAND_TIMED_OUT; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
+
+A private table lets in who sits there, or who sends its invite code: TakeSeat, GetTable, WatchTable, Play and
+ListEvents ask everybody else for it, whatever role they have. Reasons there: INVITE_REQUIRED, INVITE_WRONG, and
+INVITE_TRIES_EXHAUSTED after some wrong ones, with RetryInfo.
 """
 
 from collections import abc as _abc
@@ -270,6 +274,7 @@ class OpenTableRequest(_message.Message):
     START_POINTS_FIELD_NUMBER: _builtins.int
     BOT_LEVEL_FIELD_NUMBER: _builtins.int
     HOUSE_FILL_AFTER_MS_FIELD_NUMBER: _builtins.int
+    IS_PRIVATE_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """Chosen by the client, the same for every repetition of this request."""
     player: _builtins.str
@@ -292,6 +297,8 @@ class OpenTableRequest(_message.Message):
     """Level of the bots of a SOLO table; unspecified means NORMAL (W4)."""
     house_fill_after_ms: _builtins.int
     """Milliseconds after which free seats get house bots, at most 600,000; 0 for never (W5)."""
+    is_private: _builtins.bool
+    """Whether the table is private: nobody gets in without its invite code, and it is in no list."""
     def __init__(
         self,
         *,
@@ -306,10 +313,11 @@ class OpenTableRequest(_message.Message):
         start_points: _builtins.int = ...,
         bot_level: _common_pb2.BotLevel.ValueType = ...,
         house_fill_after_ms: _builtins.int = ...,
+        is_private: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "display_name", b"display_name", "house_fill_after_ms", b"house_fill_after_ms", "mode", b"mode", "player", b"player", "request_id", b"request_id", "seat_count", b"seat_count", "stake", b"stake", "start_points", b"start_points", "turn_timeout_ms", b"turn_timeout_ms", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "display_name", b"display_name", "house_fill_after_ms", b"house_fill_after_ms", "is_private", b"is_private", "mode", b"mode", "player", b"player", "request_id", b"request_id", "seat_count", b"seat_count", "stake", b"stake", "start_points", b"start_points", "turn_timeout_ms", b"turn_timeout_ms", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -324,22 +332,28 @@ class OpenTableResponse(_message.Message):
     TABLE_ID_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
     HOLD_STATUS_FIELD_NUMBER: _builtins.int
+    INVITE_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table."""
     seat: _builtins.int
     """The player's seat: 0."""
     hold_status: Global___HoldStatus.ValueType
     """Where the stake stands."""
+    invite: _builtins.str
+    """A private table's invite code, for those who shall come: 16 characters in groups of four, 80 random bits. It is
+    told here only, and kept as a hash. Empty for a public table, and where the player has left it since.
+    """
     def __init__(
         self,
         *,
         table_id: _builtins.str = ...,
         seat: _builtins.int = ...,
         hold_status: Global___HoldStatus.ValueType = ...,
+        invite: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["hold_status", b"hold_status", "seat", b"seat", "table_id", b"table_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hold_status", b"hold_status", "invite", b"invite", "seat", b"seat", "table_id", b"table_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -356,6 +370,7 @@ class TakeSeatRequest(_message.Message):
     PLAYER_FIELD_NUMBER: _builtins.int
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
+    INVITE_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table."""
     request_id: _builtins.str
@@ -366,6 +381,8 @@ class TakeSeatRequest(_message.Message):
     """The name that the seat shows."""
     seat: _builtins.int
     """The seat; not set for the first free one."""
+    invite: _builtins.str
+    """The invite code of a private table, as it was written; not needed where the caller sits there."""
     def __init__(
         self,
         *,
@@ -374,10 +391,11 @@ class TakeSeatRequest(_message.Message):
         player: _builtins.str = ...,
         display_name: _builtins.str = ...,
         seat: _builtins.int | None = ...,
+        invite: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "seat", b"seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "display_name", b"display_name", "player", b"player", "request_id", b"request_id", "seat", b"seat", "table_id", b"table_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "display_name", b"display_name", "invite", b"invite", "player", b"player", "request_id", b"request_id", "seat", b"seat", "table_id", b"table_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
     _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
@@ -736,16 +754,20 @@ class GetTableRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TABLE_ID_FIELD_NUMBER: _builtins.int
+    INVITE_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table."""
+    invite: _builtins.str
+    """The invite code of a private table, as it was written; not needed where the caller sits there."""
     def __init__(
         self,
         *,
         table_id: _builtins.str = ...,
+        invite: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["table_id", b"table_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["invite", b"invite", "table_id", b"table_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -829,12 +851,17 @@ class WhereAmIRequest(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    PLAYER_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """The player, named by the lobby only; empty for the caller."""
     def __init__(
         self,
+        *,
+        player: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player", b"player"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -842,7 +869,7 @@ Global___WhereAmIRequest: _TypeAlias = WhereAmIRequest  # noqa: Y015
 
 @_typing.final
 class WhereAmIResponse(_message.Message):
-    """Where the caller sits."""
+    """Where the player sits."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -850,7 +877,7 @@ class WhereAmIResponse(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     ADDRESS_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
-    """The table; empty where the caller sits nowhere."""
+    """The table; empty where the player sits nowhere."""
     seat: _builtins.int
     """The seat there, else -1."""
     address: _builtins.str
@@ -1023,22 +1050,26 @@ class Attach(_message.Message):
     TABLE_ID_FIELD_NUMBER: _builtins.int
     AFTER_SEQ_FIELD_NUMBER: _builtins.int
     WITH_VIEW_FIELD_NUMBER: _builtins.int
+    INVITE_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table."""
     after_seq: _builtins.int
     """The newest row that the client has; not set for a snapshot."""
     with_view: _builtins.bool
     """Whether every update carries the whole view too."""
+    invite: _builtins.str
+    """The invite code of a private table, as it was written; not needed where the caller sits there."""
     def __init__(
         self,
         *,
         table_id: _builtins.str = ...,
         after_seq: _builtins.int | None = ...,
         with_view: _builtins.bool = ...,
+        invite: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_after_seq", b"_after_seq", "after_seq", b"after_seq"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_seq", b"_after_seq", "after_seq", b"after_seq", "table_id", b"table_id", "with_view", b"with_view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_seq", b"_after_seq", "after_seq", b"after_seq", "invite", b"invite", "table_id", b"table_id", "with_view", b"with_view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__after_seq: _TypeAlias = _typing.Literal["after_seq"]  # noqa: Y015
     _WhichOneofArgType__after_seq: _TypeAlias = _typing.Literal["_after_seq", b"_after_seq"]  # noqa: Y015
@@ -1131,22 +1162,26 @@ class WatchTableRequest(_message.Message):
     TABLE_ID_FIELD_NUMBER: _builtins.int
     AFTER_SEQ_FIELD_NUMBER: _builtins.int
     WITH_VIEW_FIELD_NUMBER: _builtins.int
+    INVITE_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table."""
     after_seq: _builtins.int
     """The newest row that the client has; not set for a snapshot."""
     with_view: _builtins.bool
     """Whether every update carries the whole view too."""
+    invite: _builtins.str
+    """The invite code of a private table, as it was written; not needed where the caller sits there."""
     def __init__(
         self,
         *,
         table_id: _builtins.str = ...,
         after_seq: _builtins.int | None = ...,
         with_view: _builtins.bool = ...,
+        invite: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_after_seq", b"_after_seq", "after_seq", b"after_seq"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_seq", b"_after_seq", "after_seq", b"after_seq", "table_id", b"table_id", "with_view", b"with_view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_seq", b"_after_seq", "after_seq", b"after_seq", "invite", b"invite", "table_id", b"table_id", "with_view", b"with_view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__after_seq: _TypeAlias = _typing.Literal["after_seq"]  # noqa: Y015
     _WhichOneofArgType__after_seq: _TypeAlias = _typing.Literal["_after_seq", b"_after_seq"]  # noqa: Y015
@@ -1201,22 +1236,26 @@ class ListEventsRequest(_message.Message):
     TABLE_ID_FIELD_NUMBER: _builtins.int
     MATCH_NO_FIELD_NUMBER: _builtins.int
     ROUND_NO_FIELD_NUMBER: _builtins.int
+    INVITE_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table."""
     match_no: _builtins.int
     """The match's number at this table, from 1."""
     round_no: _builtins.int
     """The round's number within the match, from 1."""
+    invite: _builtins.str
+    """The invite code of a private table, as it was written; not needed where the caller sits there."""
     def __init__(
         self,
         *,
         table_id: _builtins.str = ...,
         match_no: _builtins.int = ...,
         round_no: _builtins.int = ...,
+        invite: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_no", b"match_no", "round_no", b"round_no", "table_id", b"table_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["invite", b"invite", "match_no", b"match_no", "round_no", b"round_no", "table_id", b"table_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1309,6 +1348,7 @@ class TableSummary(_message.Message):
     IS_QUARANTINED_FIELD_NUMBER: _builtins.int
     CREATED_MS_FIELD_NUMBER: _builtins.int
     QUARANTINE_REASON_FIELD_NUMBER: _builtins.int
+    IS_PRIVATE_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table."""
     phase: _table_pb2.Phase.ValueType
@@ -1341,6 +1381,8 @@ class TableSummary(_message.Message):
     """When the table was made."""
     quarantine_reason: _builtins.str
     """Why it stands still, where it does."""
+    is_private: _builtins.bool
+    """Whether it is private; unknown, and so not said, of a table that stands still."""
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[_table_pb2.SeatView]:
         """The seats, by number, without tiles."""
@@ -1365,10 +1407,11 @@ class TableSummary(_message.Message):
         is_quarantined: _builtins.bool = ...,
         created_ms: _builtins.int = ...,
         quarantine_reason: _builtins.str = ...,
+        is_private: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "created_ms", b"created_ms", "house_fill_after_ms", b"house_fill_after_ms", "is_quarantined", b"is_quarantined", "kasa", b"kasa", "match_no", b"match_no", "mode", b"mode", "phase", b"phase", "quarantine_reason", b"quarantine_reason", "seat_count", b"seat_count", "seats", b"seats", "seq", b"seq", "stake", b"stake", "start_points", b"start_points", "table_id", b"table_id", "turn_timeout_ms", b"turn_timeout_ms", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "created_ms", b"created_ms", "house_fill_after_ms", b"house_fill_after_ms", "is_private", b"is_private", "is_quarantined", b"is_quarantined", "kasa", b"kasa", "match_no", b"match_no", "mode", b"mode", "phase", b"phase", "quarantine_reason", b"quarantine_reason", "seat_count", b"seat_count", "seats", b"seats", "seq", b"seq", "stake", b"stake", "start_points", b"start_points", "table_id", b"table_id", "turn_timeout_ms", b"turn_timeout_ms", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

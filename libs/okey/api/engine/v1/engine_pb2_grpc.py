@@ -118,7 +118,7 @@ class TableServiceServicer:
 
     def OpenTable(self, request, context):
         """Makes a table; the player takes seat 0 and the wallet is asked for the stake (W1). The same request_id of the same
-        player makes one table. Roles: lobby. Reasons: INVALID_TABLE_CONFIG, ALREADY_SEATED (W3; metadata `table_id`),
+        player makes one table; where it is a private one, each answer has a code of its own, and the newest eight hold. Roles: lobby. Reasons: INVALID_TABLE_CONFIG, ALREADY_SEATED (W3; metadata `table_id`),
         MAINTENANCE, and the wallet's reason where it declines the stake.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -197,7 +197,7 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WhereAmI(self, request, context):
-        """The table where the token's subject sits (W3). Roles: player.
+        """The table where the token's subject sits (W3), or the player that the lobby names. Roles: player, lobby.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

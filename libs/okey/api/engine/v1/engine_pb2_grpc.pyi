@@ -12,6 +12,10 @@ Errors are `google.rpc.Status` with an `ErrorInfo.reason`. Everywhere: INVALID_F
 NOT_SEATED (the caller owns no seat there), TABLE_CLOSED, REQUEST_ID_REUSED, and, UNAVAILABLE, safe to send again:
 DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED; DEADLINE_EXCEEDED, safe to send again:
 COMMAND_TIMED_OUT; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
+
+A private table lets in who sits there, or who sends its invite code: TakeSeat, GetTable, WatchTable, Play and
+ListEvents ask everybody else for it, whatever role they have. Reasons there: INVITE_REQUIRED, INVITE_WRONG, and
+INVITE_TRIES_EXHAUSTED after some wrong ones, with RetryInfo.
 """
 
 from collections import abc as _abc
@@ -29,7 +33,7 @@ class TableServiceStub:
     def __init__(self, channel: _aio.Channel) -> None: ...
     OpenTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.OpenTableRequest, _engine_pb2.OpenTableResponse]
     """Makes a table; the player takes seat 0 and the wallet is asked for the stake (W1). The same request_id of the same
-    player makes one table. Roles: lobby. Reasons: INVALID_TABLE_CONFIG, ALREADY_SEATED (W3; metadata `table_id`),
+    player makes one table; where it is a private one, each answer has a code of its own, and the newest eight hold. Roles: lobby. Reasons: INVALID_TABLE_CONFIG, ALREADY_SEATED (W3; metadata `table_id`),
     MAINTENANCE, and the wallet's reason where it declines the stake.
     """
     TakeSeat: _aio.UnaryUnaryMultiCallable[_engine_pb2.TakeSeatRequest, _engine_pb2.TakeSeatResponse]
@@ -66,7 +70,7 @@ class TableServiceStub:
     LocateTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.LocateTableRequest, _engine_pb2.LocateTableResponse]
     """Which engine serves a table, for streams. Roles: player, lobby, operator, integrator."""
     WhereAmI: _aio.UnaryUnaryMultiCallable[_engine_pb2.WhereAmIRequest, _engine_pb2.WhereAmIResponse]
-    """The table where the token's subject sits (W3). Roles: player."""
+    """The table where the token's subject sits (W3), or the player that the lobby names. Roles: player, lobby."""
     ArrangeRack: _aio.UnaryUnaryMultiCallable[_engine_pb2.ArrangeRackRequest, _engine_pb2.ArrangeRackResponse]
     """Sorts the caller's own rack into melds. At most a few times a second (ARRANGE_TOO_OFTEN). Roles: player. Reasons:
     NO_ROUND.
@@ -96,7 +100,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_engine_pb2.OpenTableRequest, _abc.Awaitable[_engine_pb2.OpenTableResponse]],
     ) -> _abc.Awaitable[_engine_pb2.OpenTableResponse]:
         """Makes a table; the player takes seat 0 and the wallet is asked for the stake (W1). The same request_id of the same
-        player makes one table. Roles: lobby. Reasons: INVALID_TABLE_CONFIG, ALREADY_SEATED (W3; metadata `table_id`),
+        player makes one table; where it is a private one, each answer has a code of its own, and the newest eight hold. Roles: lobby. Reasons: INVALID_TABLE_CONFIG, ALREADY_SEATED (W3; metadata `table_id`),
         MAINTENANCE, and the wallet's reason where it declines the stake.
         """
 
@@ -193,7 +197,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.WhereAmIRequest,
         context: _aio.ServicerContext[_engine_pb2.WhereAmIRequest, _abc.Awaitable[_engine_pb2.WhereAmIResponse]],
     ) -> _abc.Awaitable[_engine_pb2.WhereAmIResponse]:
-        """The table where the token's subject sits (W3). Roles: player."""
+        """The table where the token's subject sits (W3), or the player that the lobby names. Roles: player, lobby."""
 
     @_abc_1.abstractmethod
     def ArrangeRack(

@@ -6,8 +6,9 @@ The lobby: making, finding, joining and leaving tables, and quick match.
 Every caller is a player; who calls is told by the token, never by a field. The truth about seats is the engine's:
 the lobby asks it for each change, and its table list is a copy of the engine's that is at most a second old.
 Errors are `google.rpc.Status` with `ErrorInfo.reason`; a refusal by the engine or the wallet passes through with
-its reason. Without its Redis the lobby answers UNAVAILABLE to ListTables (TABLE_LIST_UNAVAILABLE) and to the
-ticket calls (QUICK_MATCH_UNAVAILABLE); making, joining and leaving tables goes on.
+its reason. Without its Redis the lobby answers UNAVAILABLE to ListTables and WatchTables (TABLE_LIST_UNAVAILABLE) and to
+the ticket calls (QUICK_MATCH_UNAVAILABLE); making, joining and leaving tables goes on. A player who makes, joins or leaves
+tables too fast gets RESOURCE_EXHAUSTED with RetryInfo; the same request sent again is not counted again.
 """
 
 from collections import abc as _abc
@@ -26,6 +27,42 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _TableOrder:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _TableOrderEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TableOrder.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    TABLE_ORDER_UNSPECIFIED: _TableOrder.ValueType  # 0
+    """Not named: NEWEST."""
+    TABLE_ORDER_NEWEST: _TableOrder.ValueType  # 1
+    """The table that was made last first."""
+    TABLE_ORDER_LOWEST_STAKE: _TableOrder.ValueType  # 2
+    """The lowest stake first."""
+    TABLE_ORDER_HIGHEST_STAKE: _TableOrder.ValueType  # 3
+    """The highest stake first."""
+    TABLE_ORDER_LARGEST_KASA: _TableOrder.ValueType  # 4
+    """The largest kasa first (Ç8)."""
+    TABLE_ORDER_SOONEST: _TableOrder.ValueType  # 5
+    """Those that lack the fewest players first: joinable ones by free seats, then all others."""
+
+class TableOrder(_TableOrder, metaclass=_TableOrderEnumTypeWrapper):
+    """In which order tables are listed; within it the newest first, then by table id."""
+
+TABLE_ORDER_UNSPECIFIED: TableOrder.ValueType  # 0
+"""Not named: NEWEST."""
+TABLE_ORDER_NEWEST: TableOrder.ValueType  # 1
+"""The table that was made last first."""
+TABLE_ORDER_LOWEST_STAKE: TableOrder.ValueType  # 2
+"""The lowest stake first."""
+TABLE_ORDER_HIGHEST_STAKE: TableOrder.ValueType  # 3
+"""The highest stake first."""
+TABLE_ORDER_LARGEST_KASA: TableOrder.ValueType  # 4
+"""The largest kasa first (Ç8)."""
+TABLE_ORDER_SOONEST: TableOrder.ValueType  # 5
+"""Those that lack the fewest players first: joinable ones by free seats, then all others."""
+Global___TableOrder: _TypeAlias = TableOrder  # noqa: Y015
 
 class _TicketState:
     ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -47,6 +84,8 @@ class _TicketStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TicketSta
     """The client was silent for too long; over."""
     TICKET_STATE_DROPPED: _TicketState.ValueType  # 6
     """The seat was refused to this player, see `reason`; over, and nobody else's ticket suffers."""
+    TICKET_STATE_AWAITING_PARTNER: _TicketState.ValueType  # 7
+    """Waits for a partner, who asks with `party_code`; keeps its place meanwhile."""
 
 class TicketState(_TicketState, metaclass=_TicketStateEnumTypeWrapper):
     """Where a ticket stands."""
@@ -65,6 +104,8 @@ TICKET_STATE_EXPIRED: TicketState.ValueType  # 5
 """The client was silent for too long; over."""
 TICKET_STATE_DROPPED: TicketState.ValueType  # 6
 """The seat was refused to this player, see `reason`; over, and nobody else's ticket suffers."""
+TICKET_STATE_AWAITING_PARTNER: TicketState.ValueType  # 7
+"""Waits for a partner, who asks with `party_code`; keeps its place meanwhile."""
 Global___TicketState: _TypeAlias = TicketState  # noqa: Y015
 
 @_typing.final
@@ -152,6 +193,9 @@ class ListedTable(_message.Message):
     IS_JOINABLE_FIELD_NUMBER: _builtins.int
     IS_PLAYING_FIELD_NUMBER: _builtins.int
     KASA_FIELD_NUMBER: _builtins.int
+    IS_NACHSPIEL_FIELD_NUMBER: _builtins.int
+    HOUSE_FILL_AFTER_MS_FIELD_NUMBER: _builtins.int
+    CREATED_MS_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table."""
     bot_level: _common_pb2.BotLevel.ValueType
@@ -162,6 +206,12 @@ class ListedTable(_message.Message):
     """Whether a match is being played."""
     kasa: _builtins.int
     """Chips in the table's kasa, for which the next match is played too (Ç8); 0 in Klasik."""
+    is_nachspiel: _builtins.bool
+    """Whether it is in the Nachspiel: who takes a free seat plays for the kasa, together with those who stay (Ç9)."""
+    house_fill_after_ms: _builtins.int
+    """Milliseconds after which free seats get bots; 0 for never (W5)."""
+    created_ms: _builtins.int
+    """When it was made, milliseconds since the epoch."""
     @_builtins.property
     def terms(self) -> Global___TableTerms:
         """Its settings, every default filled in."""
@@ -180,10 +230,13 @@ class ListedTable(_message.Message):
         is_joinable: _builtins.bool = ...,
         is_playing: _builtins.bool = ...,
         kasa: _builtins.int = ...,
+        is_nachspiel: _builtins.bool = ...,
+        house_fill_after_ms: _builtins.int = ...,
+        created_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["terms", b"terms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "is_joinable", b"is_joinable", "is_playing", b"is_playing", "kasa", b"kasa", "table_id", b"table_id", "taken_seats", b"taken_seats", "terms", b"terms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "created_ms", b"created_ms", "house_fill_after_ms", b"house_fill_after_ms", "is_joinable", b"is_joinable", "is_nachspiel", b"is_nachspiel", "is_playing", b"is_playing", "kasa", b"kasa", "table_id", b"table_id", "taken_seats", b"taken_seats", "terms", b"terms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -203,6 +256,11 @@ class Ticket(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     WAITING_COUNT_FIELD_NUMBER: _builtins.int
+    TYPICAL_WAIT_MS_FIELD_NUMBER: _builtins.int
+    RATING_WINDOW_FIELD_NUMBER: _builtins.int
+    PARTY_CODE_FIELD_NUMBER: _builtins.int
+    HAS_PARTNER_FIELD_NUMBER: _builtins.int
+    HOUSE_FILL_AFTER_MS_FIELD_NUMBER: _builtins.int
     ticket_id: _builtins.str
     """The ticket; a player's next one has another id."""
     state: Global___TicketState.ValueType
@@ -210,13 +268,29 @@ class Ticket(_message.Message):
     enqueued_ms: _builtins.int
     """When it was handed in, milliseconds since the epoch."""
     table_id: _builtins.str
-    """The table, once SEATED."""
+    """The table, once SEATED; while SEATING where the player sits already, as long as the others' stakes are asked for."""
     seat: _builtins.int
-    """The seat there, once SEATED."""
+    """The seat there."""
     reason: _builtins.str
-    """Machine-readable reason of DROPPED, such as INSUFFICIENT_FUNDS."""
+    """Machine-readable reason of DROPPED, such as INSUFFICIENT_FUNDS, or of CANCELLED: LEFT_TABLE (the player left the table
+    while the others were being seated), OPERATOR (operators took it back).
+    """
     waiting_count: _builtins.int
-    """Live tickets with the same terms, this one included; 0 when it is over."""
+    """Tickets that wait with the same terms, this one included; 0 when it is over."""
+    typical_wait_ms: _builtins.int
+    """Milliseconds that tickets with the same terms waited lately until they were seated, a moving mean; 0 where none was
+    for half an hour. An estimate, no promise.
+    """
+    rating_window: _builtins.int
+    """Rating points to each side within which this ticket takes others now, if it has waited longest; it widens with
+    waiting. 0 means everybody.
+    """
+    party_code: _builtins.str
+    """With this code a partner joins; set while AWAITING_PARTNER."""
+    has_partner: _builtins.bool
+    """Whether a partner waits with this ticket (O2)."""
+    house_fill_after_ms: _builtins.int
+    """The wait after which bots may take free seats, milliseconds; 0 for never (W5)."""
     @_builtins.property
     def terms(self) -> Global___TableTerms:
         """What the player wants to play, every default filled in."""
@@ -232,10 +306,15 @@ class Ticket(_message.Message):
         seat: _builtins.int = ...,
         reason: _builtins.str = ...,
         waiting_count: _builtins.int = ...,
+        typical_wait_ms: _builtins.int = ...,
+        rating_window: _builtins.int = ...,
+        party_code: _builtins.str = ...,
+        has_partner: _builtins.bool = ...,
+        house_fill_after_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["terms", b"terms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["enqueued_ms", b"enqueued_ms", "reason", b"reason", "seat", b"seat", "state", b"state", "table_id", b"table_id", "terms", b"terms", "ticket_id", b"ticket_id", "waiting_count", b"waiting_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["enqueued_ms", b"enqueued_ms", "has_partner", b"has_partner", "house_fill_after_ms", b"house_fill_after_ms", "party_code", b"party_code", "rating_window", b"rating_window", "reason", b"reason", "seat", b"seat", "state", b"state", "table_id", b"table_id", "terms", b"terms", "ticket_id", b"ticket_id", "typical_wait_ms", b"typical_wait_ms", "waiting_count", b"waiting_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -251,12 +330,15 @@ class CreateTableRequest(_message.Message):
     TERMS_FIELD_NUMBER: _builtins.int
     BOT_LEVEL_FIELD_NUMBER: _builtins.int
     HOUSE_FILL_AFTER_MS_FIELD_NUMBER: _builtins.int
+    IS_PRIVATE_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """Chosen by the client, the same for every repetition of this request."""
     bot_level: _common_pb2.BotLevel.ValueType
     """Level of the bots of a SOLO table; unspecified means NORMAL there (W4, M7)."""
     house_fill_after_ms: _builtins.int
     """Milliseconds after which free seats get bots, 5,000..600,000; 0 means never (W5)."""
+    is_private: _builtins.bool
+    """Whether the table is private: in no list, and only who has its invite code gets in."""
     @_builtins.property
     def terms(self) -> Global___TableTerms:
         """The table's settings; none given means a Çanak table of four for 50 chips."""
@@ -268,10 +350,11 @@ class CreateTableRequest(_message.Message):
         terms: Global___TableTerms | None = ...,
         bot_level: _common_pb2.BotLevel.ValueType = ...,
         house_fill_after_ms: _builtins.int = ...,
+        is_private: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["terms", b"terms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "house_fill_after_ms", b"house_fill_after_ms", "request_id", b"request_id", "terms", b"terms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "house_fill_after_ms", b"house_fill_after_ms", "is_private", b"is_private", "request_id", b"request_id", "terms", b"terms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -285,19 +368,23 @@ class CreateTableResponse(_message.Message):
 
     TABLE_ID_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
+    INVITE_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table."""
     seat: _builtins.int
     """The caller's seat: 0 (W1)."""
+    invite: _builtins.str
+    """The invite code of a private table, for those who shall come; told here only. Else empty."""
     def __init__(
         self,
         *,
         table_id: _builtins.str = ...,
         seat: _builtins.int = ...,
+        invite: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat", "table_id", b"table_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["invite", b"invite", "seat", b"seat", "table_id", b"table_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -317,6 +404,12 @@ class ListTablesRequest(_message.Message):
     ONLY_JOINABLE_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    MIN_TURN_TIMEOUT_MS_FIELD_NUMBER: _builtins.int
+    MAX_TURN_TIMEOUT_MS_FIELD_NUMBER: _builtins.int
+    START_POINTS_FIELD_NUMBER: _builtins.int
+    ONLY_WITH_KASA_FIELD_NUMBER: _builtins.int
+    WITHOUT_HOUSE_FILL_FIELD_NUMBER: _builtins.int
+    ORDER_FIELD_NUMBER: _builtins.int
     variant: _common_pb2.Variant.ValueType
     """Only this game."""
     mode: _common_pb2.Mode.ValueType
@@ -332,7 +425,19 @@ class ListTablesRequest(_message.Message):
     page_size: _builtins.int
     """At most this many tables, up to 200; 0 means 50."""
     page_token: _builtins.str
-    """`next_page_token` of the page before; empty for the first page."""
+    """`next_page_token` of the page before, as it came, with the same filters and order; empty for the first page."""
+    min_turn_timeout_ms: _builtins.int
+    """Only tables where a turn may take at least so many milliseconds."""
+    max_turn_timeout_ms: _builtins.int
+    """Only tables where a turn may take at most so many milliseconds; 0 for no limit."""
+    start_points: _builtins.int
+    """Only Klasik tables with these start points (K1); 0 for any table."""
+    only_with_kasa: _builtins.bool
+    """Only tables whose kasa holds chips (Ç8)."""
+    without_house_fill: _builtins.bool
+    """Only tables whose free seats bots never take (W5)."""
+    order: Global___TableOrder.ValueType
+    """In which order."""
     def __init__(
         self,
         *,
@@ -344,10 +449,16 @@ class ListTablesRequest(_message.Message):
         only_joinable: _builtins.bool = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        min_turn_timeout_ms: _builtins.int = ...,
+        max_turn_timeout_ms: _builtins.int = ...,
+        start_points: _builtins.int = ...,
+        only_with_kasa: _builtins.bool = ...,
+        without_house_fill: _builtins.bool = ...,
+        order: Global___TableOrder.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["max_stake", b"max_stake", "min_stake", b"min_stake", "mode", b"mode", "only_joinable", b"only_joinable", "page_size", b"page_size", "page_token", b"page_token", "seat_count", b"seat_count", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["max_stake", b"max_stake", "max_turn_timeout_ms", b"max_turn_timeout_ms", "min_stake", b"min_stake", "min_turn_timeout_ms", b"min_turn_timeout_ms", "mode", b"mode", "only_joinable", b"only_joinable", "only_with_kasa", b"only_with_kasa", "order", b"order", "page_size", b"page_size", "page_token", b"page_token", "seat_count", b"seat_count", "start_points", b"start_points", "variant", b"variant", "without_house_fill", b"without_house_fill"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -363,12 +474,12 @@ class ListTablesResponse(_message.Message):
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     AS_OF_MS_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Token of the next page; empty on the last."""
+    """Token of the next page, opaque; empty on the last."""
     as_of_ms: _builtins.int
     """When the list was copied from the engine, milliseconds since the epoch."""
     @_builtins.property
     def tables(self) -> _containers.RepeatedCompositeFieldContainer[Global___ListedTable]:
-        """The tables, ordered by table id."""
+        """The tables, in order."""
 
     def __init__(
         self,
@@ -386,6 +497,70 @@ class ListTablesResponse(_message.Message):
 Global___ListTablesResponse: _TypeAlias = ListTablesResponse  # noqa: Y015
 
 @_typing.final
+class WatchTablesRequest(_message.Message):
+    """Asks to watch a list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tables(self) -> Global___ListTablesRequest:
+        """Which list: its filters, its order, and how many tables of it at most."""
+
+    def __init__(
+        self,
+        *,
+        tables: Global___ListTablesRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tables", b"tables"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tables", b"tables"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchTablesRequest: _TypeAlias = WatchTablesRequest  # noqa: Y015
+
+@_typing.final
+class WatchTablesResponse(_message.Message):
+    """How the list looks now, told by what changed in it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGED_FIELD_NUMBER: _builtins.int
+    GONE_TABLE_IDS_FIELD_NUMBER: _builtins.int
+    TABLE_IDS_FIELD_NUMBER: _builtins.int
+    AS_OF_MS_FIELD_NUMBER: _builtins.int
+    as_of_ms: _builtins.int
+    """When the list was copied from the engine, milliseconds since the epoch."""
+    @_builtins.property
+    def changed(self) -> _containers.RepeatedCompositeFieldContainer[Global___ListedTable]:
+        """Tables that are new in the list or have changed, by table id; all of them in the first message."""
+
+    @_builtins.property
+    def gone_table_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Tables that are no longer in the list."""
+
+    @_builtins.property
+    def table_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Every table of the list, in order."""
+
+    def __init__(
+        self,
+        *,
+        changed: _abc.Iterable[Global___ListedTable] | None = ...,
+        gone_table_ids: _abc.Iterable[_builtins.str] | None = ...,
+        table_ids: _abc.Iterable[_builtins.str] | None = ...,
+        as_of_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_ms", b"as_of_ms", "changed", b"changed", "gone_table_ids", b"gone_table_ids", "table_ids", b"table_ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchTablesResponse: _TypeAlias = WatchTablesResponse  # noqa: Y015
+
+@_typing.final
 class JoinTableRequest(_message.Message):
     """Asks for a seat."""
 
@@ -394,22 +569,26 @@ class JoinTableRequest(_message.Message):
     TABLE_ID_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    INVITE_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table."""
     seat: _builtins.int
     """The seat; not set for any free one. In ESLI partners sit opposite: 0+2 and 1+3 (O2)."""
     request_id: _builtins.str
     """Chosen by the client, the same for every repetition of this request."""
+    invite: _builtins.str
+    """The invite code of a private table, as it was written."""
     def __init__(
         self,
         *,
         table_id: _builtins.str = ...,
         seat: _builtins.int | None = ...,
         request_id: _builtins.str = ...,
+        invite: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "seat", b"seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "request_id", b"request_id", "seat", b"seat", "table_id", b"table_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "invite", b"invite", "request_id", b"request_id", "seat", b"seat", "table_id", b"table_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
     _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
@@ -489,6 +668,17 @@ class EnqueueTicketRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TERMS_FIELD_NUMBER: _builtins.int
+    OPEN_PARTY_FIELD_NUMBER: _builtins.int
+    PARTY_CODE_FIELD_NUMBER: _builtins.int
+    HOUSE_FILL_AFTER_MS_FIELD_NUMBER: _builtins.int
+    open_party: _builtins.bool
+    """Opens a party of two, in ESLI: the answer's `party_code` lets the partner in (O2)."""
+    party_code: _builtins.str
+    """Joins the party whose code this is: its opener's terms count."""
+    house_fill_after_ms: _builtins.int
+    """Milliseconds after which bots may take the seats that are still free, 5,000..600,000; 0 means never (W5). Such a match
+    is unrated.
+    """
     @_builtins.property
     def terms(self) -> Global___TableTerms:
         """What to play; none given means Çanak with four seats for 50 chips."""
@@ -497,12 +687,17 @@ class EnqueueTicketRequest(_message.Message):
         self,
         *,
         terms: Global___TableTerms | None = ...,
+        open_party: _builtins.bool = ...,
+        party_code: _builtins.str = ...,
+        house_fill_after_ms: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["terms", b"terms"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["open_party", b"open_party", "party", b"party", "party_code", b"party_code", "terms", b"terms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["terms", b"terms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["house_fill_after_ms", b"house_fill_after_ms", "open_party", b"open_party", "party", b"party", "party_code", b"party_code", "terms", b"terms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType_party: _TypeAlias = _typing.Literal["open_party", "party_code"]  # noqa: Y015
+    _WhichOneofArgType_party: _TypeAlias = _typing.Literal["party", b"party"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_party) -> _WhichOneofReturnType_party | None: ...
 
 Global___EnqueueTicketRequest: _TypeAlias = EnqueueTicketRequest  # noqa: Y015
 

@@ -45,6 +45,11 @@ class LobbyServiceStub:
                 request_serializer=okey_dot_api_dot_lobby_dot_v1_dot_lobby__pb2.ListTablesRequest.SerializeToString,
                 response_deserializer=okey_dot_api_dot_lobby_dot_v1_dot_lobby__pb2.ListTablesResponse.FromString,
                 _registered_method=True)
+        self.WatchTables = channel.unary_stream(
+                '/okey.api.lobby.v1.LobbyService/WatchTables',
+                request_serializer=okey_dot_api_dot_lobby_dot_v1_dot_lobby__pb2.WatchTablesRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_lobby_dot_v1_dot_lobby__pb2.WatchTablesResponse.FromString,
+                _registered_method=True)
         self.JoinTable = channel.unary_unary(
                 '/okey.api.lobby.v1.LobbyService/JoinTable',
                 request_serializer=okey_dot_api_dot_lobby_dot_v1_dot_lobby__pb2.JoinTableRequest.SerializeToString,
@@ -84,15 +89,25 @@ class LobbyServiceServicer:
     def CreateTable(self, request, context):
         """Makes a table; the caller takes seat 0 (W1). The same request_id of the same player makes one table, however often
         it is sent. Reasons: ALREADY_SEATED (W3; metadata `table_id`), INVALID_TABLE_CONFIG, BOT_BANK_LOW (M7), MAINTENANCE,
-        and the wallet's, such as INSUFFICIENT_FUNDS.
+        TABLES_TOO_OFTEN, and the wallet's, such as INSUFFICIENT_FUNDS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListTables(self, request, context):
-        """The open tables that match the filters, ordered by table id. UNAVAILABLE (TABLE_LIST_UNAVAILABLE) while the list
-        cannot be had.
+        """The open public tables that match the filters, in the order asked for, page by page. A walk from the newest shows each
+        table once; in another order one whose place changes meanwhile may come twice or not. Reasons: TABLE_LIST_UNAVAILABLE,
+        LIST_TOKEN_MALFORMED, LIST_TOKEN_OF_ANOTHER_LIST (other filters or another order than the page before).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchTables(self, request, context):
+        """The first page of such a list, then what changes in it, at most twice a second, until the caller ends the stream.
+        Reasons: TABLE_LIST_UNAVAILABLE, WATCHERS_EXHAUSTED (RetryInfo says when to try again), and to be watched again:
+        LOBBY_STOPPING, TOKEN_EXPIRED (with a new token).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -101,7 +116,8 @@ class LobbyServiceServicer:
     def JoinTable(self, request, context):
         """Takes a seat at a waiting table, the chosen one or any; the stake is held next (M1). Reasons: ALREADY_SEATED (W3;
         metadata `table_id`), SEAT_TAKEN, NO_FREE_SEAT, NO_SUCH_SEAT, SEATS_NOT_OPEN (a match runs), LEFT_BEFORE_START, TABLE_NOT_FOUND,
-        TABLE_CLOSED, MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
+        TABLE_CLOSED, MAINTENANCE, INVITE_REQUIRED, INVITE_WRONG, INVITE_TRIES_EXHAUSTED, SEATS_TOO_OFTEN, and the wallet's, such as
+        INSUFFICIENT_FUNDS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -109,15 +125,17 @@ class LobbyServiceServicer:
 
     def LeaveTable(self, request, context):
         """Leaves a table before its match has started, or after it (M1, W2); free. During a match giving up is the engine's
-        TableService.Forfeit. Reasons: NOT_SEATED, MATCH_RUNNING, TABLE_NOT_FOUND.
+        TableService.Forfeit. Reasons: NOT_SEATED, MATCH_RUNNING, TABLE_NOT_FOUND, SEATS_TOO_OFTEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def EnqueueTicket(self, request, context):
-        """Asks for a match by terms. One live ticket a player: the same terms give the live ticket again, others are refused
-        (TICKET_EXISTS). Who sits at a table is led back to it: the answer is SEATED there, and no ticket is made (W3).
+        """Asks for a match. One live ticket a player: the same wish gives the live ticket again, another one is refused
+        (TICKET_EXISTS). Who sits at a table is led back to it: the answer is SEATED there, and no ticket is made (W3). But who
+        only decides about the Nachspiel, or whose match is over, leaves that table by asking for another match. Reasons:
+        PARTY_NOT_FOUND, INVALID_TABLE_CONFIG, TICKETS_TOO_OFTEN (RetryInfo says when to try again), QUICK_MATCH_FULL.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -158,6 +176,11 @@ def add_LobbyServiceServicer_to_server(servicer, server):
                     servicer.ListTables,
                     request_deserializer=okey_dot_api_dot_lobby_dot_v1_dot_lobby__pb2.ListTablesRequest.FromString,
                     response_serializer=okey_dot_api_dot_lobby_dot_v1_dot_lobby__pb2.ListTablesResponse.SerializeToString,
+            ),
+            'WatchTables': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchTables,
+                    request_deserializer=okey_dot_api_dot_lobby_dot_v1_dot_lobby__pb2.WatchTablesRequest.FromString,
+                    response_serializer=okey_dot_api_dot_lobby_dot_v1_dot_lobby__pb2.WatchTablesResponse.SerializeToString,
             ),
             'JoinTable': grpc.unary_unary_rpc_method_handler(
                     servicer.JoinTable,
@@ -245,6 +268,33 @@ class LobbyService:
             '/okey.api.lobby.v1.LobbyService/ListTables',
             okey_dot_api_dot_lobby_dot_v1_dot_lobby__pb2.ListTablesRequest.SerializeToString,
             okey_dot_api_dot_lobby_dot_v1_dot_lobby__pb2.ListTablesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchTables(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/okey.api.lobby.v1.LobbyService/WatchTables',
+            okey_dot_api_dot_lobby_dot_v1_dot_lobby__pb2.WatchTablesRequest.SerializeToString,
+            okey_dot_api_dot_lobby_dot_v1_dot_lobby__pb2.WatchTablesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -6,8 +6,9 @@ The lobby: making, finding, joining and leaving tables, and quick match.
 Every caller is a player; who calls is told by the token, never by a field. The truth about seats is the engine's:
 the lobby asks it for each change, and its table list is a copy of the engine's that is at most a second old.
 Errors are `google.rpc.Status` with `ErrorInfo.reason`; a refusal by the engine or the wallet passes through with
-its reason. Without its Redis the lobby answers UNAVAILABLE to ListTables (TABLE_LIST_UNAVAILABLE) and to the
-ticket calls (QUICK_MATCH_UNAVAILABLE); making, joining and leaving tables goes on.
+its reason. Without its Redis the lobby answers UNAVAILABLE to ListTables and WatchTables (TABLE_LIST_UNAVAILABLE) and to
+the ticket calls (QUICK_MATCH_UNAVAILABLE); making, joining and leaving tables goes on. A player who makes, joins or leaves
+tables too fast gets RESOURCE_EXHAUSTED with RetryInfo; the same request sent again is not counted again.
 """
 
 from collections import abc as _abc
@@ -26,24 +27,33 @@ class LobbyServiceStub:
     CreateTable: _aio.UnaryUnaryMultiCallable[_lobby_pb2.CreateTableRequest, _lobby_pb2.CreateTableResponse]
     """Makes a table; the caller takes seat 0 (W1). The same request_id of the same player makes one table, however often
     it is sent. Reasons: ALREADY_SEATED (W3; metadata `table_id`), INVALID_TABLE_CONFIG, BOT_BANK_LOW (M7), MAINTENANCE,
-    and the wallet's, such as INSUFFICIENT_FUNDS.
+    TABLES_TOO_OFTEN, and the wallet's, such as INSUFFICIENT_FUNDS.
     """
     ListTables: _aio.UnaryUnaryMultiCallable[_lobby_pb2.ListTablesRequest, _lobby_pb2.ListTablesResponse]
-    """The open tables that match the filters, ordered by table id. UNAVAILABLE (TABLE_LIST_UNAVAILABLE) while the list
-    cannot be had.
+    """The open public tables that match the filters, in the order asked for, page by page. A walk from the newest shows each
+    table once; in another order one whose place changes meanwhile may come twice or not. Reasons: TABLE_LIST_UNAVAILABLE,
+    LIST_TOKEN_MALFORMED, LIST_TOKEN_OF_ANOTHER_LIST (other filters or another order than the page before).
+    """
+    WatchTables: _aio.UnaryStreamMultiCallable[_lobby_pb2.WatchTablesRequest, _lobby_pb2.WatchTablesResponse]
+    """The first page of such a list, then what changes in it, at most twice a second, until the caller ends the stream.
+    Reasons: TABLE_LIST_UNAVAILABLE, WATCHERS_EXHAUSTED (RetryInfo says when to try again), and to be watched again:
+    LOBBY_STOPPING, TOKEN_EXPIRED (with a new token).
     """
     JoinTable: _aio.UnaryUnaryMultiCallable[_lobby_pb2.JoinTableRequest, _lobby_pb2.JoinTableResponse]
     """Takes a seat at a waiting table, the chosen one or any; the stake is held next (M1). Reasons: ALREADY_SEATED (W3;
     metadata `table_id`), SEAT_TAKEN, NO_FREE_SEAT, NO_SUCH_SEAT, SEATS_NOT_OPEN (a match runs), LEFT_BEFORE_START, TABLE_NOT_FOUND,
-    TABLE_CLOSED, MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
+    TABLE_CLOSED, MAINTENANCE, INVITE_REQUIRED, INVITE_WRONG, INVITE_TRIES_EXHAUSTED, SEATS_TOO_OFTEN, and the wallet's, such as
+    INSUFFICIENT_FUNDS.
     """
     LeaveTable: _aio.UnaryUnaryMultiCallable[_lobby_pb2.LeaveTableRequest, _lobby_pb2.LeaveTableResponse]
     """Leaves a table before its match has started, or after it (M1, W2); free. During a match giving up is the engine's
-    TableService.Forfeit. Reasons: NOT_SEATED, MATCH_RUNNING, TABLE_NOT_FOUND.
+    TableService.Forfeit. Reasons: NOT_SEATED, MATCH_RUNNING, TABLE_NOT_FOUND, SEATS_TOO_OFTEN.
     """
     EnqueueTicket: _aio.UnaryUnaryMultiCallable[_lobby_pb2.EnqueueTicketRequest, _lobby_pb2.EnqueueTicketResponse]
-    """Asks for a match by terms. One live ticket a player: the same terms give the live ticket again, others are refused
-    (TICKET_EXISTS). Who sits at a table is led back to it: the answer is SEATED there, and no ticket is made (W3).
+    """Asks for a match. One live ticket a player: the same wish gives the live ticket again, another one is refused
+    (TICKET_EXISTS). Who sits at a table is led back to it: the answer is SEATED there, and no ticket is made (W3). But who
+    only decides about the Nachspiel, or whose match is over, leaves that table by asking for another match. Reasons:
+    PARTY_NOT_FOUND, INVALID_TABLE_CONFIG, TICKETS_TOO_OFTEN (RetryInfo says when to try again), QUICK_MATCH_FULL.
     """
     GetTicket: _aio.UnaryUnaryMultiCallable[_lobby_pb2.GetTicketRequest, _lobby_pb2.GetTicketResponse]
     """The caller's newest ticket; asking keeps a waiting one alive. Reasons: TICKET_NOT_FOUND."""
@@ -67,7 +77,7 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_lobby_pb2.CreateTableResponse]:
         """Makes a table; the caller takes seat 0 (W1). The same request_id of the same player makes one table, however often
         it is sent. Reasons: ALREADY_SEATED (W3; metadata `table_id`), INVALID_TABLE_CONFIG, BOT_BANK_LOW (M7), MAINTENANCE,
-        and the wallet's, such as INSUFFICIENT_FUNDS.
+        TABLES_TOO_OFTEN, and the wallet's, such as INSUFFICIENT_FUNDS.
         """
 
     @_abc_1.abstractmethod
@@ -76,8 +86,20 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _lobby_pb2.ListTablesRequest,
         context: _aio.ServicerContext[_lobby_pb2.ListTablesRequest, _abc.Awaitable[_lobby_pb2.ListTablesResponse]],
     ) -> _abc.Awaitable[_lobby_pb2.ListTablesResponse]:
-        """The open tables that match the filters, ordered by table id. UNAVAILABLE (TABLE_LIST_UNAVAILABLE) while the list
-        cannot be had.
+        """The open public tables that match the filters, in the order asked for, page by page. A walk from the newest shows each
+        table once; in another order one whose place changes meanwhile may come twice or not. Reasons: TABLE_LIST_UNAVAILABLE,
+        LIST_TOKEN_MALFORMED, LIST_TOKEN_OF_ANOTHER_LIST (other filters or another order than the page before).
+        """
+
+    @_abc_1.abstractmethod
+    def WatchTables(
+        self,
+        request: _lobby_pb2.WatchTablesRequest,
+        context: _aio.ServicerContext[_lobby_pb2.WatchTablesRequest, _abc.AsyncIterator[_lobby_pb2.WatchTablesResponse]],
+    ) -> _abc.AsyncIterator[_lobby_pb2.WatchTablesResponse]:
+        """The first page of such a list, then what changes in it, at most twice a second, until the caller ends the stream.
+        Reasons: TABLE_LIST_UNAVAILABLE, WATCHERS_EXHAUSTED (RetryInfo says when to try again), and to be watched again:
+        LOBBY_STOPPING, TOKEN_EXPIRED (with a new token).
         """
 
     @_abc_1.abstractmethod
@@ -88,7 +110,8 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_lobby_pb2.JoinTableResponse]:
         """Takes a seat at a waiting table, the chosen one or any; the stake is held next (M1). Reasons: ALREADY_SEATED (W3;
         metadata `table_id`), SEAT_TAKEN, NO_FREE_SEAT, NO_SUCH_SEAT, SEATS_NOT_OPEN (a match runs), LEFT_BEFORE_START, TABLE_NOT_FOUND,
-        TABLE_CLOSED, MAINTENANCE, and the wallet's, such as INSUFFICIENT_FUNDS.
+        TABLE_CLOSED, MAINTENANCE, INVITE_REQUIRED, INVITE_WRONG, INVITE_TRIES_EXHAUSTED, SEATS_TOO_OFTEN, and the wallet's, such as
+        INSUFFICIENT_FUNDS.
         """
 
     @_abc_1.abstractmethod
@@ -98,7 +121,7 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_lobby_pb2.LeaveTableRequest, _abc.Awaitable[_lobby_pb2.LeaveTableResponse]],
     ) -> _abc.Awaitable[_lobby_pb2.LeaveTableResponse]:
         """Leaves a table before its match has started, or after it (M1, W2); free. During a match giving up is the engine's
-        TableService.Forfeit. Reasons: NOT_SEATED, MATCH_RUNNING, TABLE_NOT_FOUND.
+        TableService.Forfeit. Reasons: NOT_SEATED, MATCH_RUNNING, TABLE_NOT_FOUND, SEATS_TOO_OFTEN.
         """
 
     @_abc_1.abstractmethod
@@ -107,8 +130,10 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _lobby_pb2.EnqueueTicketRequest,
         context: _aio.ServicerContext[_lobby_pb2.EnqueueTicketRequest, _abc.Awaitable[_lobby_pb2.EnqueueTicketResponse]],
     ) -> _abc.Awaitable[_lobby_pb2.EnqueueTicketResponse]:
-        """Asks for a match by terms. One live ticket a player: the same terms give the live ticket again, others are refused
-        (TICKET_EXISTS). Who sits at a table is led back to it: the answer is SEATED there, and no ticket is made (W3).
+        """Asks for a match. One live ticket a player: the same wish gives the live ticket again, another one is refused
+        (TICKET_EXISTS). Who sits at a table is led back to it: the answer is SEATED there, and no ticket is made (W3). But who
+        only decides about the Nachspiel, or whose match is over, leaves that table by asking for another match. Reasons:
+        PARTY_NOT_FOUND, INVALID_TABLE_CONFIG, TICKETS_TOO_OFTEN (RetryInfo says when to try again), QUICK_MATCH_FULL.
         """
 
     @_abc_1.abstractmethod

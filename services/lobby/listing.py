@@ -1,0 +1,67 @@
+"""One copy of the engine's list, and pages of it."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from okey.api.lobby.v1 import lobby_pb2
+from services.lobby.table_filter import passes
+from services.lobby.table_order import Order, PageToken, Place, order_of, place_of
+
+DEFAULT_PAGE_SIZE: Final = 50
+
+
+class Listing:
+    """Every open public table as it was at one moment; it is sorted once for each order that
+    somebody asks for.
+    """
+
+    def __init__(self, tables: Sequence[lobby_pb2.ListedTable], as_of_ms: int) -> None:
+        self.tables: Final = tables
+        self.as_of_ms: Final = as_of_ms
+        self._sorted: dict[Order.ValueType, list[tuple[Place, lobby_pb2.ListedTable]]] = {}
+
+    def page(self, request: lobby_pb2.ListTablesRequest) -> lobby_pb2.ListTablesResponse:
+        """The first tables after the request's page token that pass its filters.
+
+        Raises:
+            ListTokenMalformed, ListTokenOfAnotherList: there is no such page.
+        """
+        size = request.page_size or DEFAULT_PAGE_SIZE
+        token = PageToken.of(request)
+        in_order = self._in(order_of(request))
+        start = 0
+        if token is not None:
+            start = bisect_right(in_order, token.place, key=lambda each: each[0])
+        page: list[lobby_pb2.ListedTable] = []
+        next_page_token = ""
+        for at in range(start, len(in_order)):
+            table = in_order[at][1]
+            if not passes(table, request):
+                continue
+            if len(page) == size:
+                next_page_token = str(PageToken.after(page[-1], request))
+                break
+            page.append(table)
+        return lobby_pb2.ListTablesResponse(
+            tables=page, next_page_token=next_page_token, as_of_ms=self.as_of_ms
+        )
+
+    def _in(self, order: Order.ValueType) -> list[tuple[Place, lobby_pb2.ListedTable]]:
+        known = self._sorted.get(order)
+        if known is None:
+            places = ((place_of(table, order), table) for table in self.tables)
+            known = self._sorted[order] = sorted(places, key=lambda each: each[0])
+        return known
+
+
+class NewestListing(Protocol):
+    """Where the newest copy comes from."""
+
+    async def newest(self) -> Listing:
+        """The newest copy.
+
+        Raises:
+            TableListUnavailable: there is none.
+        """
+        ...

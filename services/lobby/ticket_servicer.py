@@ -1,0 +1,125 @@
+"""The half of LobbyService that is about quick match; who calls is told by the token."""
+
+import secrets
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+from okey.api.lobby.v1 import lobby_pb2
+from okey.rules.variant import BotLevel
+from okey_runtime.clock import Clock
+from okey_runtime.identity import current_identity
+from services.lobby.caller import Context, authorization_of
+from services.lobby.player_ratings import PlayerRatings
+from services.lobby.ticket import (
+    QuickMatchUnavailable,
+    Ticket,
+    TicketBeingSeated,
+    TicketNotFound,
+    TicketState,
+    Wish,
+)
+from services.lobby.ticket_store import TicketStore
+from services.lobby.ticket_watch import TicketWatch
+from services.lobby.whereabouts import Whereabouts
+from services.lobby.windows import RatingWindow
+from services.lobby.wire import terms_from, ticket_to
+
+_CODE_BYTES: Final = 10
+"""80 random bits let a partner in."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuickMatch:
+    """What the servicer of tickets needs."""
+
+    whereabouts: Whereabouts
+    ratings: PlayerRatings
+    tickets: TicketStore
+    watch: TicketWatch
+    window: RatingWindow
+    clock: Clock
+
+
+class TicketServicer:
+    """Takes tickets, shows them, and takes them back."""
+
+    def __init__(self, quick_match: QuickMatch) -> None:
+        self._quick = quick_match
+        self._tickets = quick_match.tickets
+
+    async def stop_waiting(self, player: str) -> None:
+        """Who sits down by itself no longer waits; the engine would refuse a second seat."""
+        try:
+            await self._tickets.cancel(player)
+        except (TicketNotFound, TicketBeingSeated, QuickMatchUnavailable):
+            return
+
+    async def EnqueueTicket(
+        self, request: lobby_pb2.EnqueueTicketRequest, context: Context
+    ) -> lobby_pb2.EnqueueTicketResponse:
+        """One live ticket a player; who sits already is led back (W3)."""
+        caller = current_identity()
+        await self._tickets.count_wish(caller.subject)
+        terms = terms_from(request.terms)
+        terms.check(BotLevel.NORMAL, request.house_fill_after_ms)
+        bound = await self._quick.whereabouts.bound_to(
+            authorization_of(context), f"next-{secrets.token_hex(12)}"
+        )
+        if bound is None:
+            ratings = await self._quick.ratings.of([caller.subject], terms.variant)
+            ticket = await self._tickets.enqueue(
+                Wish(
+                    player=caller.subject,
+                    display_name=caller.name,
+                    ticket_id=secrets.token_hex(12),
+                    terms=terms,
+                    rating_milli=ratings[caller.subject],
+                    house_fill_after_ms=request.house_fill_after_ms,
+                    party_code=request.party_code or _new_code(request),
+                    opens_party=request.open_party,
+                )
+            )
+        else:
+            ticket = Ticket(
+                player=caller.subject,
+                ticket_id="",
+                terms=terms,
+                state=TicketState.SEATED,
+                enqueued_ms=self._quick.clock.now_ms(),
+                table_id=bound.table_id,
+                seat=bound.seat,
+            )
+        return lobby_pb2.EnqueueTicketResponse(ticket=self._shown(ticket))
+
+    async def GetTicket(
+        self, request: lobby_pb2.GetTicketRequest, context: Context
+    ) -> lobby_pb2.GetTicketResponse:
+        """The newest ticket, kept alive."""
+        ticket = await self._tickets.touch(current_identity().subject)
+        return lobby_pb2.GetTicketResponse(ticket=self._shown(ticket))
+
+    async def WatchTicket(
+        self, request: lobby_pb2.WatchTicketRequest, context: Context
+    ) -> AsyncIterator[lobby_pb2.WatchTicketResponse]:
+        """The newest ticket at each change, kept alive, until it is over or the token ends."""
+        caller = current_identity()
+        async for ticket in self._quick.watch.follow(caller.subject, caller.expires_ms):
+            yield lobby_pb2.WatchTicketResponse(ticket=self._shown(ticket))
+
+    async def CancelTicket(
+        self, request: lobby_pb2.CancelTicketRequest, context: Context
+    ) -> lobby_pb2.CancelTicketResponse:
+        """No live ticket any more, unless its player is being seated."""
+        try:
+            ticket = await self._tickets.cancel(current_identity().subject)
+        except TicketNotFound:
+            return lobby_pb2.CancelTicketResponse()
+        return lobby_pb2.CancelTicketResponse(ticket=self._shown(ticket))
+
+    def _shown(self, ticket: Ticket) -> lobby_pb2.Ticket:
+        return ticket_to(ticket, self._quick.window, self._quick.clock.now_ms())
+
+
+def _new_code(request: lobby_pb2.EnqueueTicketRequest) -> str:
+    return secrets.token_hex(_CODE_BYTES) if request.open_party else ""

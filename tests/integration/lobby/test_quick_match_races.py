@@ -1,0 +1,86 @@
+"""Quick match under random interleavings of two replicas that die anywhere: real scripts on a real
+Valkey, tables and wallet in memory. Each seed is another course of events.
+"""
+
+from collections import Counter
+
+import pytest
+
+from services.lobby.seating import LEFT_TABLE
+from services.lobby.ticket import TicketState
+from tests.fixtures.match_tables import CHIPS
+from tests.fixtures.valkey import Valkey
+from tests.integration.lobby.quick_world import QuickWorld
+
+QUICK_SEEDS = range(12)
+LONG_SEEDS = range(100, 1_100)
+
+
+async def check(valkey: Valkey, seed: int, events: int) -> None:
+    """Let everything happen, then calm down, and look whether all is right."""
+    world = QuickWorld(valkey, seed)
+    try:
+        await world.live(events)
+        await world.calm_down()
+        await nobody_is_seated_or_charged_twice(world)
+        await there_are_no_zombie_seats(world)
+        await there_are_no_ghost_tables(world)
+        await nobody_waits_beside_a_fitting_ticket(world)
+    finally:
+        await world.close()
+
+
+async def nobody_is_seated_or_charged_twice(world: QuickWorld) -> None:
+    tables = world.tables
+    sitting = Counter(
+        player
+        for table in tables.tables.values()
+        if not table.is_closed
+        for player in table.players.values()
+    )
+    assert all(seats == 1 for seats in sitting.values()), sitting
+    for player in world.players:
+        table_id = tables.where(player)
+        stake = tables.tables[table_id].terms.stake if table_id else 0
+        assert tables.chips.get(player, CHIPS) == world.base[player] - stake, player
+
+
+async def there_are_no_zombie_seats(world: QuickWorld) -> None:
+    """Whoever sits knows it; whoever was told of a seat has it, or has left it by itself."""
+    tickets = await world.tickets()
+    for player in world.players:
+        table_id, ticket = world.tables.where(player), tickets.get(player)
+        if table_id is not None:
+            assert ticket is not None, player
+            assert (ticket.state, ticket.table_id) == (TicketState.SEATED, table_id), player
+            table = world.tables.tables[table_id]
+            assert table.seat_of(player) == ticket.seat, player
+        elif ticket is not None and ticket.state is TicketState.SEATED:
+            assert ticket.table_id in world.walked_out_of, player
+        if ticket is not None:
+            assert ticket.state is not TicketState.SEATING, player
+            assert ticket.reason != LEFT_TABLE or player in world.walked, player
+
+
+async def there_are_no_ghost_tables(world: QuickWorld) -> None:
+    """A table that stands is full, waits for bots, or was left by somebody who sat there."""
+    for table_id, table in world.tables.tables.items():
+        if not table.is_closed:
+            is_explained = bool(table.house_fill_after_ms) or table_id in world.walked_out_of
+            assert table.is_full or is_explained, table_id
+
+
+async def nobody_waits_beside_a_fitting_ticket(world: QuickWorld) -> None:
+    fitting = list(world.fitting(await world.tickets()))
+    assert not fitting
+
+
+@pytest.mark.parametrize("seed", QUICK_SEEDS)
+async def test_any_course_of_events_has_one_outcome(valkey: Valkey, seed: int) -> None:
+    await check(valkey, seed, events=250)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", LONG_SEEDS)
+async def test_any_long_course_of_events_has_one_outcome(valkey: Valkey, seed: int) -> None:
+    await check(valkey, seed, events=600)
