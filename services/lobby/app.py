@@ -131,7 +131,9 @@ class LobbyApp:
         settings, clock = self._settings, host.clock
         address, name = settings.engine_address, settings.tls_engine_name
         window = settings.rating_window()
-        ratings = RatingService(self._keep(host.dial(settings.rating_address, own, player_ratings.IDEMPOTENT)))
+        ratings = RatingService(
+            self._keep(host.dial(settings.rating_address, own, player_ratings.IDEMPOTENT))
+        )
         seats = EngineSeats(
             self._keep(host.dial(address, own, engine_seats.IDEMPOTENT, tls_name=name))
         )
