@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tests.deploy.manifests import DEPLOY, ROOT
 
@@ -126,7 +126,9 @@ class BuiltImage:
             *("--only-binary", ":all:", "--dest", str(self._folder / "wheels")),
             *("--requirement", str(everything), "--requirement", str(build)),
         )
-        (self._folder / "pip.conf").write_text("[global]\nno-index = true\nfind-links = /wheelhouse\n")
+        (self._folder / "pip.conf").write_text(
+            "[global]\nno-index = true\nfind-links = /wheelhouse\n"
+        )
 
     def _build(self) -> None:
         self._buildah(
@@ -156,13 +158,13 @@ class BuiltImage:
         self, command: Sequence[str], variables: Mapping[str, str], mounts: Sequence[Mount]
     ) -> dict[str, object]:
         """What umoci made of the image's settings, with what a restricted pod adds."""
-        spec = json.loads((self._bundle / "config.json").read_text())
+        spec: dict[str, Any] = json.loads((self._bundle / "config.json").read_text())
         process = spec["process"]
         process["args"] = list(command)
         process["env"] += [f"{name}={value}" for name, value in variables.items()]
         process["terminal"] = False
         process["noNewPrivileges"] = True
-        process["capabilities"] = dict.fromkeys(process["capabilities"], [])
+        process["capabilities"] = {name: [] for name in process["capabilities"]}
         # What is not ours to limit here, where nothing may be written below /sys.
         process.pop("rlimits", None)
         spec["linux"].pop("resources", None)

@@ -4,7 +4,6 @@ Needs root and Debian's packages (see ``oci.TOOLS``); `.ci/run` installs them.
 """
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,12 +31,12 @@ COMPILERS = {"gcc", "cc", "g++", "c++", "clang", "ld", "as", "make", "rustc"}
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BuiltImage]:
+def image(tmp_path_factory: pytest.TempPathFactory) -> BuiltImage:
     folder = tmp_path_factory.mktemp("image")
     # The image's user reads files below it.
     for each in (folder, folder.parent):
         each.chmod(0o755)
-    yield BuiltImage.build(folder)
+    return BuiltImage.build(folder)
 
 
 def test_final_image_compiles_and_installs_nothing(image: BuiltImage) -> None:
