@@ -8,7 +8,7 @@ import yaml
 
 from tests.deploy import promtool
 from tests.deploy.promtool import Case
-from tools import slo
+from tools.manifests import slo
 
 RULES: Final = Path(__file__).parents[2] / "deploy" / "rules"
 FILES: Final = sorted(RULES.glob("*.yaml"))

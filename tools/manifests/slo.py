@@ -1,7 +1,4 @@
-"""Turn the service level objectives below into the rules that Prometheus loads.
-
-    python tools/slo.py generate    rewrite deploy/rules/slo.yaml
-    python tools/slo.py check       exit 1 if that file is not what this one gives
+"""The service level objectives, and the rules that Prometheus loads for them.
 
 What is alerted on is how fast the error budget burns, over a long and a short window at once, as
 in Google's SRE workbook ("Alerting on SLOs", its sixth approach): the long window says that it
@@ -9,15 +6,9 @@ matters, the short one that it still goes on. A ratio over a handful of events s
 objective is silent below its least number of events in the long window.
 """
 
-import argparse
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-import yaml
-
-RULES: Final = Path(__file__).resolve().parent.parent / "deploy" / "rules" / "slo.yaml"
 RUNBOOK: Final = "docs/runbooks/slo-burn.md"
 
 _WINDOWS: Final = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
@@ -124,22 +115,6 @@ _BUDGET: Final = "okey:slo_budget:ratio"
 _LEAST: Final = "okey:slo_events:least"
 
 
-class _Plain(yaml.SafeDumper):
-    """As a person would write it: no anchors, lines kept as lines."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        """Write everything out."""
-        return True
-
-
-def _lines(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in value else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-_Plain.add_representer(str, _lines)
-
-
 def rules() -> dict[str, object]:
     """The file's content: a group of records for each objective, and the alerts."""
     groups: list[dict[str, object]] = [
@@ -147,12 +122,6 @@ def rules() -> dict[str, object]:
     ]
     groups.append({"name": "okey-slo-burn", "rules": [_alert(burn) for burn in BURNS]})
     return {"groups": groups}
-
-
-def text() -> str:
-    """The file."""
-    head = "# Made by tools/slo.py from the objectives there; change them, not this file.\n"
-    return head + yaml.dump(rules(), Dumper=_Plain, sort_keys=False, width=110)
 
 
 def _records(one: Objective) -> list[dict[str, object]]:
@@ -188,21 +157,3 @@ def _alert(burn: Burn) -> dict[str, object]:
 
 def _seconds(window: str) -> int:
     return int(window[:-1]) * {"m": 60, "h": 3_600, "d": 86_400}[window[-1]]
-
-
-def main() -> int:
-    """Do as the command line says."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=("generate", "check"))
-    action = parser.parse_args().action
-    if action == "generate":
-        RULES.write_text(text(), "utf-8")
-        return 0
-    if RULES.read_text("utf-8") == text():
-        return 0
-    print(f"{RULES.name} is not what tools/slo.py gives: run python tools/slo.py generate")
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
