@@ -6,6 +6,8 @@ from prometheus_client import Counter, Gauge, Histogram
 
 from okey_runtime.metrics import LATENCY_BUCKETS_S
 
+RELAY_BUCKETS_S: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+
 TABLES: Final = Gauge(
     "okey_engine_tables",
     "Tables in memory, by variant, mode and state.",
@@ -45,6 +47,12 @@ RELAY_OLDEST_SECONDS: Final = Gauge(
     "okey_engine_relay_oldest_waiting_seconds",
     "How long the oldest row that a sink has not answered has waited; 0 if none waits.",
     ("sink",),
+)
+RELAY_SECONDS: Final = Histogram(
+    "okey_engine_relay_seconds",
+    "From a row's commit to the sink's definite answer, by what was asked for.",
+    ("sink", "call"),
+    buckets=RELAY_BUCKETS_S,
 )
 RELAY_ANSWERS: Final = Counter(
     "okey_engine_relay_answers_total",

@@ -26,7 +26,12 @@ from okey_runtime.logging import get_logger
 from okey_runtime.outage import Outage
 from services.engine.actor import Change, TableActor
 from services.engine.background import say_failure
-from services.engine.metrics import RELAY_ANSWERS, RELAY_OLDEST_SECONDS, RELAY_WAITING
+from services.engine.metrics import (
+    RELAY_ANSWERS,
+    RELAY_OLDEST_SECONDS,
+    RELAY_SECONDS,
+    RELAY_WAITING,
+)
 from services.engine.record import Row
 
 _DEFINITE: Final = frozenset(
@@ -165,6 +170,7 @@ class Relay:
             self._oldest_ms[actor.table_id] = rows[0].at_ms
             for call in rows[0].calls:
                 answer = await self._until_definite(call)
+                self._count_answered(call, rows[0].at_ms)
                 failpoints.hit("engine.replied", call)
                 if answer.command is not None and not await self._tell(actor, answer.command):
                     return
@@ -189,6 +195,11 @@ class Relay:
                 continue
             RELAY_ANSWERS.labels(self.name, "DECLINED" if answer.declined else "OK").inc()
             return answer
+
+    def _count_answered(self, call: Message, since_ms: int) -> None:
+        kind = type(call).__name__.removesuffix("Request")
+        waited_ms = max(0, self._clock.now_ms() - since_ms)
+        RELAY_SECONDS.labels(self.name, kind).observe(waited_ms / 1000)
 
     async def _tell(self, actor: TableActor, command: c.Command) -> bool:
         """Hand an answer to the table; False where the table was let go meanwhile."""

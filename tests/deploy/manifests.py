@@ -131,9 +131,21 @@ class SecretVolume(_Part):
     secret_name: str
 
 
+class CsiVolume(_Part):
+    driver: str
+    read_only: bool = False
+
+
 class Volume(_Part):
     name: str
     secret: SecretVolume | None = None
+    csi: CsiVolume | None = None
+
+    @property
+    def holds_secrets(self) -> bool:
+        """Whether it is a Secret, or read-only files of an external store."""
+        store = self.csi is not None and self.csi.driver == "secrets-store.csi.k8s.io"
+        return self.secret is not None or (store and self.csi is not None and self.csi.read_only)
 
 
 class PodSpec(_Part):

@@ -5,13 +5,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import promql_parser
 import pytest
 import yaml
 from prometheus_client import REGISTRY
 
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "deploy" / "rules"
-WORD = re.compile(r"\b[a-z_][a-z0-9_]*\b")
 SEVERITIES = {"critical", "warning"}
 
 
@@ -33,21 +33,52 @@ def metrics_of_ours() -> set[str]:
 
 
 def metrics_in(expression: str) -> set[str]:
-    """The metrics that a PromQL expression names, found by their prefix."""
-    bare = re.sub(r'"[^"]*"', "", expression)
-    return {word for word in WORD.findall(bare) if word.startswith(("okey_", "grpc_"))}
+    """The metrics that a PromQL expression selects."""
+    found: set[str] = set()
+
+    def look(part: promql_parser.Expr) -> bool:
+        if isinstance(part, promql_parser.VectorSelector) and part.name is not None:
+            found.add(part.name)
+        return True
+
+    promql_parser.walk(promql_parser.parse(expression), look)
+    return found
+
+
+def recorded() -> set[str]:
+    """What our own rules record."""
+    rules = (rule for path in RULES.glob("*.yaml") for rule in rules_of(path))
+    return {rule["record"] for rule in rules if "record" in rule}
 
 
 @pytest.mark.parametrize("path", sorted(RULES.glob("*.yaml")), ids=lambda path: path.name)
-def test_rules_are_about_metrics_that_exist_and_name_a_runbook(path: Path) -> None:
-    ours = metrics_of_ours()
+def test_rules_are_about_metrics_that_exist(path: Path) -> None:
+    known = metrics_of_ours() | recorded()
     for rule in rules_of(path):
-        named = metrics_in(rule["expr"])
-        assert named, f"{rule['alert']} is about no metric of ours"
-        assert named <= ours, f"{rule['alert']} names {named - ours}"
-        assert rule["labels"]["severity"] in SEVERITIES
-        assert rule["annotations"]["summary"]
-        assert (ROOT / rule["annotations"]["runbook"]).is_file()
+        named, name = metrics_in(rule["expr"]), rule.get("alert") or rule["record"]
+        assert named or rule["expr"].startswith("vector("), f"{name} is about no metric of ours"
+        assert named <= known, f"{name} names {named - known}"
+
+
+@pytest.mark.parametrize("path", sorted(RULES.glob("*.yaml")), ids=lambda path: path.name)
+def test_alerts_say_how_bad_it_is_and_name_a_runbook_about_them(path: Path) -> None:
+    for rule in rules_of(path):
+        if "alert" in rule:
+            runbook = ROOT / rule["annotations"]["runbook"]
+            assert rule["labels"]["severity"] in SEVERITIES
+            assert rule["annotations"]["summary"]
+            assert rule["alert"] in runbook.read_text("utf-8"), f"{runbook.name} is not about it"
+
+
+def test_failures_of_the_objectives_are_codes_that_there_are() -> None:
+    written = "".join(
+        path.read_text("utf-8")
+        for folder in ("services/engine", "libs/okey_runtime")
+        for path in (ROOT / folder).glob("*.py")
+    )
+    for rule in rules_of(RULES / "slo.yaml"):
+        for codes in re.findall(r'[^_]code=~"([A-Z_|]+)"', rule["expr"]):
+            assert {one for one in codes.split("|") if f'"{one}"' not in written} == set()
 
 
 def test_a_rule_about_an_unknown_metric_is_seen() -> None:

@@ -145,7 +145,7 @@ def files_are_mounted(platform: Platform) -> list[str]:
     """Files and folders that settings name lie in mounted Secrets; no secret is a variable."""
     faults = []
     for name, workload in _ours(platform):
-        secret = {volume.name for volume in workload.pod.volumes if volume.secret is not None}
+        secret = {volume.name for volume in workload.pod.volumes if volume.holds_secrets}
         folders = [
             PurePosixPath(mount.mount_path)
             for mount in workload.container.volume_mounts
@@ -153,7 +153,7 @@ def files_are_mounted(platform: Platform) -> list[str]:
         ]
         variables = platform.environment(workload)
         faults += [
-            f"{name}: {variable}={value} lies in no mounted Secret"
+            f"{name}: {variable}={value} lies in no mounted Secret or store"
             for variable, value in variables.items()
             if variable.endswith("_FILE") or variable == SECRETS_DIR_VARIABLE
             if not any(PurePosixPath(value).is_relative_to(folder) for folder in folders)

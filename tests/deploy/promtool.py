@@ -1,0 +1,71 @@
+"""Whether alerts fire on given series, as Prometheus itself (promtool's unit tests) says."""
+
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+PROMTOOL: Final = shutil.which("promtool")
+"""None on a machine without it; Debian's package is `prometheus`."""
+
+_TIMEOUT_S: Final = 300
+
+
+@dataclass(frozen=True)
+class Case:
+    """Series from minute 0 on, in promtool's notation, and whether the alert then fires."""
+
+    alert: str
+    series: Mapping[str, str]
+    at: str
+    fires: bool
+    every: str = "1m"
+    """How far samples are apart."""
+
+
+def check(rules: Path) -> str:
+    """What promtool finds wrong with a file of rules; empty if nothing."""
+    found = _promtool("check", "rules", "--lint-fatal", str(rules))
+    return "" if found.returncode == 0 else found.stdout + found.stderr
+
+
+def unexpected(rules: Path, cases: Sequence[Case], folder: Path) -> str:
+    """What promtool says of cases that came out otherwise; empty if none did."""
+    said = ""
+    for every in sorted({case.every for case in cases}):
+        file = folder / f"every-{every}.yaml"
+        content = {
+            "rule_files": [str(rules)],
+            "evaluation_interval": every,
+            "tests": [_test(case) for case in cases if case.every == every],
+        }
+        file.write_text(yaml.safe_dump(content))
+        found = _promtool("test", "rules", str(file))
+        said += "" if found.returncode == 0 else found.stdout + found.stderr
+    return said
+
+
+def _test(case: Case) -> dict[str, object]:
+    firing = f'count(ALERTS{{alertname="{case.alert}", alertstate="firing"}}) > bool 0'
+    return {
+        "name": f"{case.alert} {'fires' if case.fires else 'is quiet'}",
+        "interval": case.every,
+        "input_series": [{"series": name, "values": v} for name, v in case.series.items()],
+        "promql_expr_test": [
+            {
+                "expr": firing,
+                "eval_time": case.at,
+                "exp_samples": [{"labels": "{}", "value": 1}] if case.fires else [],
+            }
+        ],
+    }
+
+
+def _promtool(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    assert PROMTOOL is not None, "checked by the caller"
+    command = [PROMTOOL, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S)

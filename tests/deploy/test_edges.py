@@ -1,0 +1,63 @@
+"""The matrix of edges is who really calls whom, and the NetworkPolicies let just that through."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.deploy.code import SERVICES, settings_class
+from tests.deploy.manifests import DEPLOY, Platform, build
+from tools.manifests.edges import Edges, policies
+
+EDGES: Final = Edges.read(DEPLOY / "edges.yaml")
+
+
+def called_by(service: str) -> set[str]:
+    """Whose address the service's settings ask for; engines also call each other."""
+    fields = settings_class(service).model_fields
+    found = {name.removesuffix("_address") for name in fields if name.endswith("_address")}
+    return (found & set(SERVICES)) | ({"engine"} if service == "engine" else set())
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_edges_are_the_clients_that_the_code_has(service: str) -> None:
+    assert set(EDGES.grpc.get(service, ())) == called_by(service)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_databases_are_those_that_the_service_is_given(service: str) -> None:
+    """By the URLs among the secrets that the dev overlay brings."""
+    platform = Platform.read(build(DEPLOY / "overlays" / "dev"))
+    volumes = platform.workloads[service].pod.volumes
+    given = {
+        key
+        for volume in volumes
+        if volume.secret and volume.secret.secret_name in platform.secrets
+        for key in platform.secrets[volume.secret.secret_name].data
+    }
+    urls = {"okey_database_url": "postgres", "okey_redis_url": "redis"}
+
+    assert set(EDGES.databases_of(service)) == {urls[key] for key in given if key in urls}
+
+
+def test_everything_is_denied_first() -> None:
+    [deny] = [one for one in policies(EDGES) if one["metadata"] == metadata("default-deny")]
+
+    assert deny["spec"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+
+
+def test_each_edge_is_open_at_both_ends(tmp_path: Path) -> None:
+    file = tmp_path / "edges.yaml"
+    file.write_text("grpc:\n  a: [b]\n  gateway: [b]\ndatabases:\n  redis: [b]\n")
+    [_, _, b] = policies(Edges.read(file))
+    text = str(b["spec"])
+
+    # `a` is nobody that is called, so it is one of the others, as the gateway is.
+    for role in ("a", "gateway", "prometheus", "redis"):
+        assert f"{{'okey/role': '{role}'}}" in text
+    assert text.count("6379") == 1
+    assert text.count("7420") == 1
+
+
+def metadata(name: str) -> dict[str, object]:
+    return {"name": name, "labels": {"app.kubernetes.io/part-of": "okey"}}

@@ -1,0 +1,1 @@
+"""Makes the manifests that would otherwise say one thing in two places."""

@@ -1,0 +1,118 @@
+"""NetworkPolicies from deploy/edges.yaml: all is denied, then each edge is let through."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+_PORTS: Final = {"grpc": 7400, "metrics": 7420, "health": 7440, "postgres": 5432, "redis": 6379}
+_NAME: Final = "app.kubernetes.io/name"
+_PART: Final = {"app.kubernetes.io/part-of": "okey"}
+_ROLE: Final = "okey/role"
+"""Label of pods or namespaces that are not ours, with the name from the edges."""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Who calls whom, by name."""
+
+    grpc: Mapping[str, tuple[str, ...]]
+    databases: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def read(cls, file: Path) -> "Edges":
+        """Raises ``TypeError`` or ``KeyError`` where the file has another shape."""
+        content = yaml.safe_load(file.read_text("utf-8"))
+        return cls(*({k: tuple(v) for k, v in content[part].items()} for part in _PARTS))
+
+    @property
+    def services(self) -> list[str]:
+        """Ours, sorted: whoever is called by gRPC."""
+        return sorted({callee for callees in self.grpc.values() for callee in callees})
+
+    def callers(self, service: str) -> list[str]:
+        """Who may call the service."""
+        return sorted(caller for caller, callees in self.grpc.items() if service in callees)
+
+    def databases_of(self, service: str) -> list[str]:
+        """Which databases the service uses."""
+        return sorted(name for name, users in self.databases.items() if service in users)
+
+
+_PARTS: Final = ("grpc", "databases")
+
+
+def policies(edges: Edges) -> list[dict[str, object]]:
+    """The policies of a namespace in which the platform runs."""
+    deny: dict[str, object] = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    names: dict[str, object] = {
+        # Every pod asks the cluster's DNS.
+        "podSelector": {},
+        "policyTypes": ["Egress"],
+        "egress": [{"to": [_anywhere("kube-system")], "ports": [_port(53, "UDP"), _port(53)]}],
+    }
+    return [
+        _policy("default-deny", deny),
+        _policy("names", names),
+        *(_policy(service, _of_service(edges, service)) for service in edges.services),
+    ]
+
+
+def _of_service(edges: Edges, service: str) -> dict[str, object]:
+    egress: list[dict[str, object]] = [
+        _to(callee, "grpc") for callee in edges.grpc.get(service, ())
+    ]
+    egress += [{"to": _others(name), "ports": [_at(name)]} for name in edges.databases_of(service)]
+    return {
+        "podSelector": {"matchLabels": {_NAME: service, **_PART}},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [
+            {
+                "from": [peer for name in edges.callers(service) for peer in _peers(edges, name)],
+                "ports": [_at("grpc")],
+            },
+            {"from": _others("prometheus"), "ports": [_at("metrics")]},
+        ],
+        "egress": egress,
+    }
+
+
+def _peers(edges: Edges, caller: str) -> list[dict[str, object]]:
+    return [_pods(caller)] if caller in edges.services else _others(caller)
+
+
+def _to(callee: str, port: str) -> dict[str, object]:
+    return {"to": [_pods(callee)], "ports": [_at(port)]}
+
+
+def _pods(service: str) -> dict[str, object]:
+    return {"podSelector": {"matchLabels": {_NAME: service, **_PART}}}
+
+
+def _others(role: str) -> list[dict[str, object]]:
+    """Pods with the label here, or in a namespace that has it."""
+    labelled = {"matchLabels": {_ROLE: role}}
+    return [{"podSelector": labelled}, {"namespaceSelector": labelled}]
+
+
+def _anywhere(namespace: str) -> dict[str, object]:
+    return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}}
+
+
+def _at(name: str) -> dict[str, object]:
+    return _port(_PORTS[name])
+
+
+def _port(number: int, protocol: str = "TCP") -> dict[str, object]:
+    return {"protocol": protocol, "port": number}
+
+
+def _policy(name: str, spec: dict[str, object]) -> dict[str, object]:
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": name, "labels": _PART},
+        "spec": spec,
+    }
