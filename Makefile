@@ -9,7 +9,7 @@ TYPED := libs services tools deploy tests
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run demo test test-core test-rest test-all format lint protos protos-check \
-	bench arena mutations soak chaos deploy-check clean
+	bench arena mutations soak chaos manifests manifests-check sbom deploy-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,17 @@ chaos: setup ## tables with bots and checking clients while engine and database 
 TABLES := 200
 MINUTES := 4
 SEED := 1
+
+manifests: setup ## make the manifests, rules and dashboards that follow from others
+	$(BIN)/python -m tools.manifests generate
+
+manifests-check: setup ## fail if one of them is not what its source gives
+	$(BIN)/python -m tools.manifests check
+
+sbom: setup ## what the image is made of, as CycloneDX (build/sbom.json)
+	mkdir -p build
+	$(BIN)/cyclonedx-py requirements requirements/runtime.txt --pyproject pyproject.toml \
+		--output-reproducible --of JSON -o build/sbom.json
 
 deploy-check: setup ## build and validate every kustomization, start each service from its manifest
 	$(BIN)/python -m pytest tests/deploy -q -m ""
