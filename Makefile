@@ -75,12 +75,13 @@ protos: setup ## generate the Python stubs from protos/
 protos-check: setup ## fail if the committed stubs are not what protos/ gives
 	$(BIN)/python tools/protos.py check
 
-bench: setup ## measure hands, core, wallet, ratings and engine, each figure beside a reference
+bench: setup ## measure hands, core, wallet, ratings, quick match and engine, each figure beside a reference
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.hands
 	$(BIN)/python -m tests.bench.audit
 	$(BIN)/python -m tests.bench.wallet
 	$(BIN)/python -m tests.bench.rating
+	$(BIN)/python -m tests.bench.lobby
 	$(BIN)/python -m tests.bench.engine $(BENCH_ENGINE)
 
 arena: setup ## how strong the bots are, with 95 % intervals, on deals nothing was tuned on (20 min of CPU)

@@ -11,9 +11,13 @@ from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from okey.rules.variant import BotLevel
 from okey_client.calls import Calls, is_repeatable, new_request_id
 from okey_client.table import TableClient
-from okey_runtime.errors import from_rpc_error
+from okey_runtime.errors import RpcFailure, from_rpc_error
 
-_LIVE: Final = (lobby_pb2.TICKET_STATE_WAITING, lobby_pb2.TICKET_STATE_SEATING)
+_LIVE: Final = (
+    lobby_pb2.TICKET_STATE_WAITING,
+    lobby_pb2.TICKET_STATE_AWAITING_PARTNER,
+    lobby_pb2.TICKET_STATE_SEATING,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +130,26 @@ class LobbyClient:
         request = lobby_pb2.LeaveTableRequest(table_id=table_id, request_id=new_request_id())
         await self._calls.unary(self._stub.LeaveTable, request)
 
-    async def enqueue_ticket(self, terms: lobby_pb2.TableTerms | None = None) -> lobby_pb2.Ticket:
-        """Ask for a match by its terms; watch the ticket, or it ends after 15 s of silence."""
-        request = lobby_pb2.EnqueueTicketRequest(terms=terms)
+    async def enqueue_ticket(
+        self,
+        terms: lobby_pb2.TableTerms | None = None,
+        *,
+        opens_party: bool = False,
+        party_code: str = "",
+        house_fill_after_ms: int = 0,
+    ) -> lobby_pb2.Ticket:
+        """Ask for a match; watch the ticket, or it ends after 15 s of silence.
+
+        ``opens_party`` gives a ticket with a ``party_code``, with which a partner asks instead of
+        terms (Eşli); bots may take free seats after ``house_fill_after_ms``, 0 for never (W5).
+        """
+        request = lobby_pb2.EnqueueTicketRequest(
+            terms=terms, house_fill_after_ms=house_fill_after_ms
+        )
+        if party_code:
+            request.party_code = party_code
+        elif opens_party:
+            request.open_party = True
         return (await self._calls.unary(self._stub.EnqueueTicket, request)).ticket
 
     async def get_ticket(self) -> lobby_pb2.Ticket:
@@ -161,12 +182,29 @@ class LobbyClient:
             finally:
                 call.cancel()
 
-    async def quick_match(self, terms: lobby_pb2.TableTerms | None = None) -> lobby_pb2.Ticket:
-        """Wait for a match by its terms; the ticket when it is over, SEATED if all went well."""
-        ticket = await self.enqueue_ticket(terms)
-        if ticket.state in _LIVE:
-            async for newer in self.watch_ticket():
-                ticket = newer
-        if ticket.state == lobby_pb2.TICKET_STATE_SEATED:
-            await self._table(ticket.table_id).offer_nonce()
-        return ticket
+    async def quick_match(
+        self,
+        terms: lobby_pb2.TableTerms | None = None,
+        *,
+        party_code: str = "",
+        house_fill_after_ms: int = 0,
+    ) -> lobby_pb2.Ticket:
+        """Wait for a match; the ticket when it is over, SEATED if all went well.
+
+        A platform that has lost its tickets meanwhile is asked again.
+        """
+        while True:
+            ticket = await self.enqueue_ticket(
+                terms, party_code=party_code, house_fill_after_ms=house_fill_after_ms
+            )
+            try:
+                if ticket.state in _LIVE:
+                    async for newer in self.watch_ticket():
+                        ticket = newer
+            except RpcFailure as failure:
+                if failure.reason != "TICKET_NOT_FOUND":
+                    raise
+                continue
+            if ticket.state == lobby_pb2.TICKET_STATE_SEATED:
+                await self._table(ticket.table_id).offer_nonce()
+            return ticket

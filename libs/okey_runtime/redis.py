@@ -5,7 +5,7 @@ seconds.
 from typing import Final
 
 from pydantic import SecretStr
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -22,15 +22,18 @@ def open_redis(url: SecretStr, *, max_connections: int = 32) -> Redis:
     ``aclose()``.
 
     A command is tried twice at most, so only repeatable commands belong on this client.
-    Blocking reads need a timeout below ``CALL_TIMEOUT_S``.
+    Blocking reads need a timeout below ``CALL_TIMEOUT_S``. More commands at once than there are
+    connections wait their turn.
     """
-    return Redis.from_url(
+    pool = BlockingConnectionPool.from_url(
         url.get_secret_value(),
         socket_connect_timeout=CONNECT_TIMEOUT_S,
         socket_timeout=CALL_TIMEOUT_S,
         socket_keepalive=True,
         health_check_interval=15,
         max_connections=max_connections,
+        timeout=CALL_TIMEOUT_S,
         retry=Retry(ExponentialWithJitterBackoff(base=0.05, cap=0.5), _RETRIES),
         retry_on_error=[RedisConnectionError, RedisTimeoutError],
     )
+    return Redis.from_pool(pool)

@@ -10,7 +10,7 @@ waited is a metric with an alert: a relay that stands still is never silent.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import grpc
@@ -18,6 +18,7 @@ from google.protobuf.message import Message
 
 from okey.errors import Exhausted, OkeyError, Unavailable
 from okey.table import commands as c
+from okey.table import events as e
 from okey.table.state import TableState
 from okey_runtime import failpoints
 from okey_runtime.backoff import waits_s
@@ -33,6 +34,7 @@ from services.engine.metrics import (
     RELAY_WAITING,
 )
 from services.engine.record import Row
+from services.engine.unanswered import overdue_holds
 
 _DEFINITE: Final = frozenset(
     {
@@ -93,11 +95,14 @@ class Checkpoints(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A row that the sink has not answered: when it was journaled, and what it asks for."""
+    """A row that the sink has not answered: when it was journaled, what it asks for, and since when
+    this engine has asked, or waited to ask, without having stood still.
+    """
 
     seq: int
     at_ms: int
     calls: list[Message]
+    since_ms: int
 
 
 class Relay:
@@ -144,11 +149,13 @@ class Relay:
         self, actor: TableActor, before: TableState | None, after: TableState, row: Row
     ) -> None:
         """Carry what a committed row asks for; rows come in order."""
+        if any(isinstance(event, e.TableTakenOver) for event in row.events):
+            self._wait_anew(actor.table_id)
         calls = self._sink.calls(before, after, row)
         if not calls:
             return
         rows = self._waiting.setdefault(actor.table_id, deque())
-        rows.append(_Waiting(row.seq, row.at_ms, calls))
+        rows.append(_Waiting(row.seq, row.at_ms, calls, self._clock.now_ms()))
         self._oldest_ms.setdefault(actor.table_id, row.at_ms)
         self._gauge.inc()
         if actor.table_id not in self._tasks:
@@ -169,7 +176,7 @@ class Relay:
         while rows:
             self._oldest_ms[actor.table_id] = rows[0].at_ms
             for call in rows[0].calls:
-                answer = await self._until_definite(call)
+                answer = await self._until_definite(actor, call)
                 self._count_answered(call, rows[0].at_ms)
                 failpoints.hit("engine.replied", call)
                 if answer.command is not None and not await self._tell(actor, answer.command):
@@ -182,7 +189,7 @@ class Relay:
         del self._oldest_ms[actor.table_id]
         self._idle(actor)
 
-    async def _until_definite(self, call: Message) -> Answer:
+    async def _until_definite(self, actor: TableActor, call: Message) -> Answer:
         waits = waits_s()
         while True:
             failpoints.hit("engine.before_call", call)
@@ -191,6 +198,7 @@ class Relay:
                     answer = await self._sink.deliver(call)
             except Uncertain:
                 RELAY_ANSWERS.labels(self.name, "UNCERTAIN").inc()
+                await self._give_up_overdue(actor)
                 await asyncio.sleep(next(waits))
                 continue
             RELAY_ANSWERS.labels(self.name, "DECLINED" if answer.declined else "OK").inc()
@@ -200,6 +208,20 @@ class Relay:
         kind = type(call).__name__.removesuffix("Request")
         waited_ms = max(0, self._clock.now_ms() - since_ms)
         RELAY_SECONDS.labels(self.name, kind).observe(waited_ms / 1000)
+
+    def _wait_anew(self, table_id: str) -> None:
+        """The engine stood still or is another one: that time counts against nobody."""
+        rows, now_ms = self._waiting.get(table_id, deque()), self._clock.now_ms()
+        for at, row in enumerate(rows):
+            rows[at] = replace(row, since_ms=now_ms)
+
+    async def _give_up_overdue(self, actor: TableActor) -> None:
+        """Free seats whose stake was asked for too long ago; what was asked is asked on."""
+        rows = self._waiting[actor.table_id]
+        calls = [(row.since_ms, call) for row in rows for call in row.calls]
+        for command in overdue_holds(calls, actor.table, self._clock.now_ms()):
+            _log.warning("stake_unanswered", table_id=actor.table_id, player_id=command.player)
+            await self._tell(actor, command)
 
     async def _tell(self, actor: TableActor, command: c.Command) -> bool:
         """Hand an answer to the table; False where the table was let go meanwhile."""

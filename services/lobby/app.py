@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
+from typing import Final
 
 import grpc
 from redis.asyncio import Redis
@@ -36,6 +37,9 @@ from services.lobby.ticket_servicer import QuickMatch
 from services.lobby.ticket_store import TicketStore
 from services.lobby.ticket_watch import TicketWatch
 from services.lobby.whereabouts import Whereabouts
+
+MAX_CONNECTIONS: Final = 256
+"""How many commands a replica may have with Redis at once."""
 
 
 class LobbyNotConfigured(Exception):
@@ -87,7 +91,7 @@ class LobbyApp:
             self._keep(host.dial(address, None, again, tls_name=name)),
         )
         bank = BotBank(self._keep(host.dial(settings.wallet_address, own, bot_bank.IDEMPOTENT)))
-        self._redis = open_redis(settings.redis_url)
+        self._redis = open_redis(settings.redis_url, max_connections=MAX_CONNECTIONS)
         tables = TableList(self._redis, engine, host.clock)
         self._watches = ListWatches(tables, host.clock, settings.most_list_watchers)
         limits = Limits(

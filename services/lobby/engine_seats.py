@@ -9,6 +9,7 @@ from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey_runtime.channel import timeout_s
 from okey_runtime.errors import RpcFailure, from_rpc_error
+from services.lobby.engine_tables import Sitting
 from services.lobby.match_tables import (
     Chair,
     Look,
@@ -22,7 +23,7 @@ from services.lobby.match_tables import (
 from services.lobby.terms import Terms
 
 IDEMPOTENT: Final = tuple(
-    f"/okey.api.engine.v1.TableService/{name}" for name in ("LeaveSeat", "GetTable")
+    f"/okey.api.engine.v1.TableService/{name}" for name in ("LeaveSeat", "GetTable", "WhereAmI")
 )
 """What the channel may send again by itself. The seating repeats the rest, and must know that it
 does: a refusal of a second try does not tell what became of the first.
@@ -128,6 +129,14 @@ class EngineSeats:
             chair = look.chair_of(player) if isinstance(look, Look) else None
             return Sits(table_id, chair.seat, chair.is_paid) if chair else Unknown(str(failure))
         return None
+
+    async def seat_of(self, player: str) -> Sitting | Unknown | None:
+        """WhereAmI for the player."""
+        try:
+            found = await _asked(self._tables.WhereAmI, engine_pb2.WhereAmIRequest(player=player))
+        except RpcFailure as failure:
+            return Unknown(str(failure))
+        return Sitting(found.table_id, found.seat) if found.table_id else None
 
     async def look(self, table_id: str) -> Look | Unknown | None:
         """GetTable, as a spectator sees it."""

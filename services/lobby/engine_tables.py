@@ -1,6 +1,6 @@
 """The engine as the lobby sees it: the truth about tables and seats."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -8,7 +8,7 @@ from typing import Final
 import grpc
 
 from okey.api.common.v1 import common_pb2
-from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
+from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
 from okey.rules.variant import BotLevel, Mode
 from okey_runtime.channel import timeout_s
 from okey_runtime.errors import from_rpc_error
@@ -18,10 +18,7 @@ from services.lobby.terms import Terms
 _TABLE_SERVICE: Final = "/okey.api.engine.v1.TableService/"
 _OPERATOR_SERVICE: Final = "/okey.api.engine.v1.OperatorService/"
 IDEMPOTENT: Final = (
-    *(
-        _TABLE_SERVICE + name
-        for name in ("OpenTable", "TakeSeat", "LeaveSeat", "WhereAmI", "GetTable")
-    ),
+    *(_TABLE_SERVICE + name for name in ("OpenTable", "TakeSeat", "LeaveSeat")),
     _OPERATOR_SERVICE + "ListTables",
 )
 """What may be sent again: every change carries a request_id."""
@@ -119,32 +116,6 @@ class EngineTables:
                 request, metadata=((AUTHORIZATION, authorization),), timeout=timeout_s(_CALL_S)
             )
 
-    async def where_is(self, authorization: str) -> Sitting | None:
-        """Where the player with that ``authorization`` metadata sits (W3)."""
-        with _as_failure():
-            response = await self._as_player.WhereAmI(
-                engine_pb2.WhereAmIRequest(),
-                metadata=((AUTHORIZATION, authorization),),
-                timeout=timeout_s(_CALL_S),
-            )
-        return Sitting(response.table_id, response.seat) if response.table_id else None
-
-    async def find_at(self, table_id: str, player: str) -> Sitting | None:
-        """The player's seat at that table."""
-        with _as_failure():
-            response = await self._tables.GetTable(
-                engine_pb2.GetTableRequest(table_id=table_id), timeout=timeout_s(_CALL_S)
-            )
-        return _sitting(table_id, response.view.seats, player)
-
-    async def find(self, player: str) -> Sitting | None:
-        """The player's seat at any table; reads every table, so for rare cases only."""
-        async for table in self.list_tables():
-            sitting = _sitting(table.table_id, table.seats, player)
-            if sitting is not None:
-                return sitting
-        return None
-
     async def list_tables(self) -> AsyncIterator[engine_pb2.TableSummary]:
         """Every table that is not closed, by table id."""
         page_token = ""
@@ -157,13 +128,6 @@ class EngineTables:
             page_token = page.next_page_token
             if not page_token:
                 return
-
-
-def _sitting(table_id: str, seats: Iterable[table_pb2.SeatView], player: str) -> Sitting | None:
-    for seat in seats:
-        if seat.player == player:
-            return Sitting(table_id, seat.seat)
-    return None
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from services.lobby.engine_tables import Sitting
 from services.lobby.terms import Terms
 
 
@@ -99,6 +100,10 @@ class MatchTables(Protocol):
         """Free the player's seat (W2), and a table without people is closed by that; None once the
         player does not sit there, ``Sits`` where a match runs and it stays, else ``Unknown``.
         """
+        ...
+
+    async def seat_of(self, player: str) -> Sitting | Unknown | None:
+        """Where the player sits, at whatever table, also a private one; None if nowhere (W3)."""
         ...
 
     async def look(self, table_id: str) -> Look | Unknown | None:

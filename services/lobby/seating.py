@@ -242,8 +242,8 @@ class _Attempt:
         match self._answers.get(member):
             case Sits(table_id, seat) if is_whole:
                 return Outcome(member, TicketState.SEATED, table_id, seat)
-            case SitsElsewhere(table_id):
-                return await self._led_back(member, table_id)
+            case SitsElsewhere():
+                return await self._led_back(member)
             case Refused(reason) if reason == LEFT_TABLE:
                 return Outcome(member, TicketState.CANCELLED, reason=reason)
             case Refused(reason):
@@ -252,13 +252,14 @@ class _Attempt:
                 return Outcome(member, TicketState.WAITING, self._table_id)
         return Outcome(member, TicketState.WAITING)
 
-    async def _led_back(self, member: Member, table_id: str) -> Outcome:
+    async def _led_back(self, member: Member) -> Outcome:
         """W3: who sits somewhere is led there, unless it has left meanwhile."""
-        look = await self._look(table_id)
-        chair = look.chair_of(member.player) if look else None
-        if chair is None:
+        sitting = await self._tables.seat_of(member.player)
+        if isinstance(sitting, Unknown):
+            raise Undecided(sitting.why)
+        if sitting is None:
             return Outcome(member, TicketState.WAITING)
-        return Outcome(member, TicketState.SEATED, table_id, chair.seat)
+        return Outcome(member, TicketState.SEATED, sitting.table_id, sitting.seat)
 
     async def _take_back(self, verdict: Verdict) -> Verdict:
         """Free every seat of the group, and say what became of each: the verdict, but for those

@@ -87,6 +87,8 @@ class TableList:
                 keys=[_LIST], args=[turn, copy.SerializeToString(), KEEP_MS]
             )
         LIST_RENEWALS.labels("published" if is_newest else "overtaken").inc()
+        if is_newest:
+            LIST_AS_OF.set(as_of_ms / 1000)
 
     async def newest(self) -> Listing:
         """Every open public table, and when the copy was made.

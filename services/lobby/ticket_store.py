@@ -38,6 +38,7 @@ MOST_LIVE: Final = 100_000
 """How many tickets may be live at once."""
 
 Shown = tuple[int, bytes, list[bytes]]
+"""What scripts answer: how many wait, how long one waited lately, the ticket's fields."""
 
 
 class TicketStore:
@@ -99,7 +100,7 @@ class TicketStore:
                 raise QuickMatchFull(
                     f"{self._most_live} tickets are live, and no more are taken: try again later"
                 )
-        ticket = _ticket(wish.player, answer)
+        ticket = _or_not_found(wish.player, ticket_of(wish.player, answer))
         if ticket.ticket_id != wish.ticket_id and not _asks_for_the_same(ticket, wish):
             raise TicketExists(
                 f"{wish.player} has a live ticket that asks for something else "
@@ -122,6 +123,15 @@ class TicketStore:
         Raises:
             QuickMatchUnavailable: Redis is away.
         """
+        return _tickets(players, await self.touch_unread(players))
+
+    async def touch_unread(self, players: Sequence[str]) -> list[Shown]:
+        """The same as Redis answers it, for ``ticket_of``; its last part changes only when
+        something happens to the ticket.
+
+        Raises:
+            QuickMatchUnavailable: Redis is away.
+        """
         return await self._read(players, is_client=True)
 
     async def look(self, player: str) -> Ticket:
@@ -139,7 +149,7 @@ class TicketStore:
         Raises:
             QuickMatchUnavailable: Redis is away.
         """
-        return await self._read(players, is_client=False)
+        return _tickets(players, await self._read(players, is_client=False))
 
     async def list_live(self, after: int, at_most: int) -> list[tuple[int, Ticket]]:
         """Live tickets after a place in the order of arrival, each with its place.
@@ -150,11 +160,8 @@ class TicketStore:
         with or_unavailable():
             rows = await self._list(keys=[PREFIX], args=self._args(str(after), str(at_most)))
         found = [(text(player), shown) for player, shown in rows]
-        return [
-            (int(_fields(shown)["order"]), _ticket(player, shown))
-            for player, shown in found
-            if shown[2]
-        ]
+        tickets = [(shown, ticket_of(player, shown)) for player, shown in found]
+        return [(_order(shown), ticket) for shown, ticket in tickets if ticket is not None]
 
     async def cancel(self, player: str, reason: str = "") -> Ticket:
         """Take the player's waiting ticket back; one that is over stays as it is.
@@ -166,7 +173,7 @@ class TicketStore:
         """
         with or_unavailable():
             answer = await self._cancel(keys=[ticket_key(player)], args=self._args(player, reason))
-        ticket = _or_not_found(player, _ticket(player, answer) if answer[2] else None)
+        ticket = _or_not_found(player, ticket_of(player, answer))
         if ticket.state is TicketState.SEATING:
             raise TicketBeingSeated(
                 f"ticket {ticket.ticket_id} of {player} has found its match: "
@@ -174,16 +181,14 @@ class TicketStore:
             )
         return ticket
 
-    async def _read(self, players: Sequence[str], *, is_client: bool) -> list[Ticket | None]:
+    async def _read(self, players: Sequence[str], *, is_client: bool) -> list[Shown]:
         limits = [str(SILENCE_LIMIT_MS), str(KEEP_MS), str(int(is_client))]
         with or_unavailable():
             answers = await self._touch(
                 keys=[ticket_key(players[0])], args=self._args(*limits, *players)
             )
-        return [
-            _ticket(player, answer) if answer[2] else None
-            for player, answer in zip(players, answers, strict=True)
-        ]
+        shown: list[Shown] = answers
+        return shown
 
     def _args(self, *args: str) -> list[str]:
         return [PREFIX, str(self._clock.now_ms()), *args]
@@ -205,28 +210,36 @@ def _or_not_found(player: str, ticket: Ticket | None) -> Ticket:
     return ticket
 
 
-def _fields(answer: Shown) -> dict[str, str]:
-    texts = [text(item) for item in answer[2]]
-    return dict(zip(texts[::2], texts[1::2], strict=True))
+def _tickets(players: Sequence[str], shown: Sequence[Shown]) -> list[Ticket | None]:
+    return [ticket_of(player, each) for player, each in zip(players, shown, strict=True)]
 
 
-def _ticket(player: str, answer: Shown) -> Ticket:
-    fields = _fields(answer)
-    state = TicketState(fields["state"])
+def ticket_of(player: str, shown: Shown) -> Ticket | None:
+    """The ticket as ``shown`` in prelude.lua answers it; None where there is none."""
+    waiting_count, typical, fields = shown
+    if not fields:
+        return None
+    bucket, ticket_id, stored_state, _, enqueued, since, rating, fill, *rest = map(text, fields)
+    table_id, seat, reason, code, partner = rest
+    state = TicketState(stored_state)
     return Ticket(
         player=player,
-        ticket_id=fields["ticket_id"],
-        terms=Terms.from_bucket(fields["bucket"]),
+        ticket_id=ticket_id,
+        terms=Terms.from_bucket(bucket),
         state=state,
-        enqueued_ms=int(fields["enqueued_ms"]),
-        since_ms=int(fields["since_ms"]),
-        rating_milli=int(fields["rating"]),
-        table_id=fields.get("table_id", ""),
-        seat=int(fields.get("seat", 0)),
-        reason=fields.get("reason", ""),
-        waiting_count=answer[0] if state.is_live else 0,
-        typical_wait_ms=int(answer[1]) if state.is_live else 0,
-        party_code=fields.get("code", ""),
-        partner=fields.get("partner", ""),
-        house_fill_after_ms=int(fields["fill_ms"]),
+        enqueued_ms=int(enqueued),
+        since_ms=int(since),
+        rating_milli=int(rating),
+        table_id=table_id,
+        seat=int(seat or 0),
+        reason=reason,
+        waiting_count=waiting_count if state.is_live else 0,
+        typical_wait_ms=int(typical) if state.is_live else 0,
+        party_code=code,
+        partner=partner,
+        house_fill_after_ms=int(fill),
     )
+
+
+def _order(shown: Shown) -> int:
+    return int(shown[2][3])

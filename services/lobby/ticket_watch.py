@@ -11,11 +11,13 @@ from okey_runtime.auth import TokenExpired
 from okey_runtime.background import repeat
 from okey_runtime.clock import Clock
 from services.lobby.ticket import QuickMatchUnavailable, Ticket, TicketNotFound
-from services.lobby.ticket_store import TicketStore
+from services.lobby.ticket_store import Shown, TicketStore, ticket_of
 from services.lobby.windows import RatingWindow
 
-WATCH_MS: Final = 300
+WATCH_MS: Final = 500
 """How often watched tickets are looked at."""
+COUNTS_MS: Final = 2_000
+"""How often a watcher is told that only others have come or gone, at most."""
 _AT_ONCE: Final = 200
 
 
@@ -31,7 +33,10 @@ class _Watcher:
     def __init__(self, player: str, expires_ms: int) -> None:
         self.player = player
         self.expires_ms = expires_ms
-        self.shown: tuple[Ticket, int] | None = None
+        self.shown: Shown | None = None
+        self.since_ms = 0
+        self.reach = 0
+        self.shown_ms = 0
         self._news: Ticket | OkeyError | None = None
         self._is_told = asyncio.Event()
 
@@ -80,7 +85,7 @@ class TicketWatch:
             TokenExpired: the wall time ``expires_ms`` has come.
         """
         watcher = _Watcher(player, expires_ms)
-        self._tell(watcher, await self._tickets.touch(player))
+        self._tell(watcher, (await self._tickets.touch_unread([player]))[0])
         self._watchers.add(watcher)
         try:
             while True:
@@ -101,29 +106,46 @@ class TicketWatch:
         for first in range(0, len(watchers), _AT_ONCE):
             some = watchers[first : first + _AT_ONCE]
             try:
-                tickets = await self._tickets.touch_all([each.player for each in some])
+                found = await self._tickets.touch_unread([each.player for each in some])
             except QuickMatchUnavailable as away:
                 for watcher in watchers:
                     watcher.tell(away)
                 raise
-            for watcher, ticket in zip(some, tickets, strict=True):
-                self._tell(watcher, ticket)
+            for watcher, shown in zip(some, found, strict=True):
+                self._tell(watcher, shown)
 
-    def _tell(self, watcher: _Watcher, ticket: Ticket | None) -> None:
+    def _tell(self, watcher: _Watcher, shown: Shown) -> None:
+        """Tell what has changed; most of the time that is nothing, and nothing is read."""
         now_ms = self._clock.now_ms()
+        is_due = self._is_stopping or now_ms >= watcher.expires_ms
+        if watcher.shown is not None and not is_due and not self._is_news(watcher, shown, now_ms):
+            return
+        ticket = ticket_of(watcher.player, shown)
         if ticket is None:
             watcher.tell(TicketNotFound(f"{watcher.player} has no ticket any more"))
             return
-        seen = (ticket, self._window.reach_milli(now_ms - ticket.since_ms))
         if not ticket.state.is_live:
             watcher.tell(ticket)
         elif self._is_stopping:
             watcher.tell(_stopping())
         elif now_ms >= watcher.expires_ms:
             watcher.tell(TokenExpired("the token has expired: watch again with a new one"))
-        elif seen != watcher.shown:
-            watcher.shown = seen
+        else:
+            watcher.shown, watcher.shown_ms = shown, now_ms
+            watcher.since_ms = ticket.since_ms
+            watcher.reach = self._window.reach_milli(now_ms - ticket.since_ms)
             watcher.tell(ticket)
+
+    def _is_news(self, watcher: _Watcher, shown: Shown, now_ms: int) -> bool:
+        """Whether the ticket has changed, its window has widened, or others came or went a while
+        after the watcher was told last.
+        """
+        assert watcher.shown is not None
+        if shown[2] != watcher.shown[2]:
+            return True
+        if self._window.reach_milli(now_ms - watcher.since_ms) != watcher.reach:
+            return True
+        return shown != watcher.shown and now_ms >= watcher.shown_ms + COUNTS_MS
 
 
 def _stopping() -> LobbyStopping:

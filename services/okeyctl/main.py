@@ -22,6 +22,7 @@ from services.okeyctl import (
     player_commands,
     rating_commands,
     round_commands,
+    ticket_commands,
     void_command,
     wallet_commands,
 )
@@ -50,6 +51,7 @@ app.add_typer(tables, name="tables")
 app.add_typer(wallet_commands.app, name="wallet")
 app.add_typer(rating_commands.app, name="rating")
 app.add_typer(player_commands.app, name="player")
+app.add_typer(ticket_commands.app, name="tickets")
 app.command()(wallet_commands.statement)
 app.command()(round_commands.verify)
 app.command()(round_commands.replay)

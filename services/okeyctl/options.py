@@ -17,3 +17,4 @@ WalletAddress = Annotated[str | None, typer.Option("--wallet", help="host:port o
 RatingAddress = Annotated[
     str | None, typer.Option("--rating", help="host:port of a rating service.")
 ]
+LobbyAddress = Annotated[str | None, typer.Option("--lobby", help="host:port of a lobby.")]

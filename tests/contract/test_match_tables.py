@@ -15,6 +15,7 @@ from okey.rules.variant import Mode
 from okey_runtime.channel import open_channel
 from okey_runtime.identity import Role
 from services.lobby.engine_seats import IDEMPOTENT, EngineSeats
+from services.lobby.engine_tables import Sitting
 from services.lobby.match_tables import (
     Look,
     MatchTables,
@@ -232,3 +233,15 @@ async def test_who_is_in_a_running_match_keeps_the_seat(world: World) -> None:
     answer = await world.tables.take(table_id, "quick-cem", "cem", "Cem", 1)
     assert answer == NoRoom("SEATS_NOT_OPEN")
     assert isinstance(await world.tables.take(table_id, "quick-bo", "bo", "Bo", 1), Sits)
+
+
+async def test_where_a_player_sits_is_told(world: World) -> None:
+    """W3: of any player, so that it can be led back there."""
+    made = await world.tables.open("request-1", "ada", "Ada", FOUR, 0)
+    assert isinstance(made, Sits)
+    await world.tables.take(made.table_id, "request-2", "bo", "Bo", 2)
+    assert await world.tables.seat_of("ada") == Sitting(made.table_id, 0)
+    assert await world.tables.seat_of("bo") == Sitting(made.table_id, 2)
+    assert await world.tables.seat_of("cem") is None
+    await world.tables.leave(made.table_id, "request-3", "bo")
+    assert await world.tables.seat_of("bo") is None

@@ -17,6 +17,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from okey_runtime.clock import VirtualClock
 from services.lobby.engine_seats import CALL_MS
+from services.lobby.engine_tables import Sitting
 from services.lobby.match_tables import Look, SeatAnswer, Sits, Unknown
 from services.lobby.terms import Terms
 from tests.fixtures.match_tables import MemoryTables
@@ -197,6 +198,9 @@ class GatedTables:
 
     async def leave(self, table_id: str, request_id: str, player: str) -> Sits | Unknown | None:
         return await self._through(lambda: self._tables.leave(table_id, request_id, player))
+
+    async def seat_of(self, player: str) -> Sitting | Unknown | None:
+        return await self._through(lambda: self._tables.seat_of(player))
 
     async def look(self, table_id: str) -> Look | Unknown | None:
         return await self._through(lambda: self._tables.look(table_id))

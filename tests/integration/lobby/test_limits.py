@@ -93,8 +93,8 @@ async def test_whoever_may_sit_down_may_leave(limits: Limits, clock: VirtualCloc
             await limits.count(Kind.LEAVING, "ada", f"request-{number}")
         clock.advance_ms(500)
     leaves = [limits.count(Kind.LEAVING, "ada", f"leave-{number}") for number in range(100)]
-    with pytest.raises(SeatsTooOften, match="left"):
-        await asyncio.gather(*leaves)
+    answers = await asyncio.gather(*leaves, return_exceptions=True)
+    assert any(isinstance(answer, SeatsTooOften) and "left" in str(answer) for answer in answers)
 
 
 async def test_without_redis_nobody_is_counted_nor_kept_waiting(

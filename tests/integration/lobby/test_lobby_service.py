@@ -1,8 +1,6 @@
 """LobbyService as players meet it: over gRPC, with tokens, a real Valkey, and a small engine."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import grpc
@@ -12,17 +10,15 @@ from pydantic import SecretStr
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
-from okey_runtime.channel import open_channel
 from okey_runtime.config import Environment
-from okey_runtime.errors import RpcFailure, from_rpc_error
+from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
 from services.lobby.app import LobbyApp, LobbyNotConfigured
 from services.lobby.settings import LobbySettings
 from tests.fixtures.issuer import Issuer
-from tests.fixtures.limits import UNLIMITED
 from tests.fixtures.valkey import Valkey
-from tests.integration.lobby.fake_engine import FakeApp, fake_engine
+from tests.integration.lobby.small_lobby import Lobby, failure_of, watched
 
 OPEN = "w" * 26
 FOR_TWO = engine_pb2.OpenTableRequest(
@@ -34,62 +30,6 @@ FOR_TWO = engine_pb2.OpenTableRequest(
 )
 TWO = lobby_pb2.TableTerms(seat_count=2)
 SOLO = lobby_pb2.TableTerms(mode=common_pb2.MODE_SOLO, stake=10_001)
-
-
-class Lobby:
-    """Two replicas of a running lobby, the engine behind them, and players who call it."""
-
-    def __init__(self, fakes: FakeApp, issuer: Issuer, servers: list[ServiceServer]) -> None:
-        self.engine = fakes.engine
-        self.wallet = fakes.wallet
-        self.issuer = issuer
-        self.servers = servers
-        self._channels: list[grpc.aio.Channel] = []
-
-    def player(
-        self, name: str, *roles: Role, replica: int = 0, ttl_ms: int = 600_000
-    ) -> lobby_pb2_grpc.LobbyServiceStub:
-        token = self.issuer.token(name, roles or (Role.PLAYER,), name=name.title(), ttl_ms=ttl_ms)
-        metadata = (("authorization", f"Bearer {token}"),)
-        channel = open_channel(self.servers[replica].address, token=lambda: metadata)
-        self._channels.append(channel)
-        return lobby_pb2_grpc.LobbyServiceStub(channel)
-
-    async def close(self) -> None:
-        for channel in self._channels:
-            await channel.close()
-
-
-@pytest.fixture
-async def lobby(valkey: Valkey, tmp_path: Path) -> AsyncIterator[Lobby]:
-    issuer = Issuer(tmp_path)
-    async with AsyncExitStack() as stack:
-        fakes, engine_address = await stack.enter_async_context(fake_engine(issuer.jwks_file))
-        settings = LobbySettings(
-            environment=Environment.TEST,
-            jwks_file=issuer.jwks_file,
-            service_token_file=issuer.service_token_file(tmp_path, Role.LOBBY),
-            engine_address=engine_address,
-            wallet_address=engine_address,
-            rating_address=engine_address,
-            redis_url=valkey.url,
-            token_skew_ms=0,
-            stop_grace_ms=10_000,
-            # Tests look again at once until something has happened.
-            **UNLIMITED,
-        )
-        servers = [
-            await stack.enter_async_context(ServiceServer(LobbyApp(settings))) for _ in range(2)
-        ]
-        lobby = Lobby(fakes, issuer, servers)
-        stack.push_async_callback(lobby.close)
-        yield lobby
-
-
-async def failure_of(call: Awaitable[object]) -> RpcFailure:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    return from_rpc_error(caught.value)
 
 
 def create(
@@ -119,14 +59,6 @@ async def listed(stub: lobby_pb2_grpc.LobbyServiceStub, count: int) -> lobby_pb2
         else:
             if len(page.tables) == count:
                 return page
-
-
-async def watched(
-    stub: lobby_pb2_grpc.LobbyServiceStub,
-) -> list[lobby_pb2.Ticket]:
-    """What a watcher is told until the ticket is over."""
-    stream = stub.WatchTicket(lobby_pb2.WatchTicketRequest())
-    return [message.ticket async for message in stream]
 
 
 async def test_a_table_has_the_settings_asked_for_and_its_maker_on_seat_0(lobby: Lobby) -> None:

@@ -285,6 +285,25 @@ async def test_wrong_codes_are_limited_over_both_replicas(world: TableWorld) -> 
     assert all(delay and 0 < delay <= 60_000 for delay in delays)
 
 
+async def test_quick_match_leads_back_to_a_private_table_and_fills_none(
+    world: TableWorld,
+) -> None:
+    """W3: the lobby needs no code for that, and seats nobody beside the friends."""
+    made = await world.create("ada", is_private=True)
+    ada = await world.player("ada")
+    back = (await ada.EnqueueTicket(lobby_pb2.EnqueueTicketRequest(terms=TWO))).ticket
+    assert (back.state, back.table_id) == (lobby_pb2.TICKET_STATE_SEATED, made.table_id)
+    for player in ("bo", "cem"):
+        stub = await world.player(player)
+        await stub.EnqueueTicket(lobby_pb2.EnqueueTicketRequest(terms=TWO))
+    stream = (await world.player("bo")).WatchTicket(lobby_pb2.WatchTicketRequest())
+    async with asyncio.timeout(20):
+        tickets = [message.ticket async for message in stream]
+    assert tickets[-1].state == lobby_pb2.TICKET_STATE_SEATED
+    found = {table.table_id: sorted(seated(table)) for table in await world.engines()}
+    assert found == {made.table_id: ["", "ada"], tickets[-1].table_id: ["bo", "cem"]}
+
+
 # Nachspiel
 
 

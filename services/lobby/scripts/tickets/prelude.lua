@@ -57,13 +57,17 @@ local function finish(player, state, table_id, seat, reason)
   redis.call('HDEL', key, 'name', 'group', 'partner', 'code')
 end
 
--- What a player is shown: how many wait, how long one waited lately, and the ticket.
+-- What a player is shown: how many wait, how long one waited lately, and the ticket; the fields stand in the order that
+-- ticket_store.py reads. When its client was heard of is not among them, so that they change only when something happens.
 local function shown(player)
-  local key = ticket_key(player)
-  local bucket = redis.call('HGET', key, 'bucket')
-  if not bucket then
+  local t = redis.call('HMGET', ticket_key(player), 'bucket', 'ticket_id', 'state', 'order', 'enqueued_ms', 'since_ms',
+    'rating', 'fill_ms', 'table_id', 'seat', 'reason', 'code', 'partner')
+  if not t[1] then
     return {0, '0', {}}
   end
-  local typical = redis.call('GET', PREFIX .. 'typical:' .. bucket) or '0'
-  return {redis.call('ZCARD', queue_key(bucket)), typical, redis.call('HGETALL', key)}
+  for index = 1, #t do
+    t[index] = t[index] or ''
+  end
+  local typical = redis.call('GET', PREFIX .. 'typical:' .. t[1]) or '0'
+  return {redis.call('ZCARD', queue_key(t[1])), typical, t}
 end

@@ -1,0 +1,151 @@
+"""``okeyctl tickets``: who waits for a quick match, and taking a ticket back."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Annotated, Final
+
+import typer
+from google.protobuf.json_format import MessageToDict
+from rich.table import Table
+
+from okey.api.common.v1 import common_pb2
+from okey.api.lobby.v1 import lobby_pb2, operator_pb2, operator_pb2_grpc
+from okey_runtime.channel import open_channel
+from okey_runtime.dev_platform import DEFAULT_DATA_DIR
+from okey_runtime.identity import SUBJECT_PATTERN
+from services.okeyctl.ending import Output, refusals, refuse
+from services.okeyctl.options import DataDir, LobbyAddress, TokenFile
+from services.okeyctl.reach import Reach, reach
+
+_TIMEOUT_S: Final = 30.0
+_PAGE: Final = 500
+
+app = typer.Typer(
+    help="Quick match: who waits, and for what.", no_args_is_help=True, rich_markup_mode=None
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="JSON.")]
+
+
+@app.command("list")
+def list_tickets(
+    limit: Annotated[int, typer.Option(min=1, help="So many, the longest waiting ones.")] = 100,
+    as_json: AsJson = False,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    lobby: LobbyAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """The live tickets in order of arrival."""
+    with refusals():
+        found = asyncio.run(_fetch(reach("lobby", data_dir, lobby, token_file), limit))
+    _print(found, as_json)
+
+
+@app.command()
+def show(
+    player: str,
+    as_json: AsJson = False,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    lobby: LobbyAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """A player's newest ticket, also one that is over; looking does not keep it alive."""
+    request = operator_pb2.ShowTicketRequest(player=_checked(player))
+
+    async def ask(way: Reach) -> operator_pb2.PlayerTicket:
+        async with open_channel(way.address, token=way.token) as channel:
+            stub = operator_pb2_grpc.LobbyOperatorServiceStub(channel)
+            return (await stub.ShowTicket(request, timeout=_TIMEOUT_S)).ticket
+
+    with refusals():
+        found = asyncio.run(ask(reach("lobby", data_dir, lobby, token_file)))
+    _print([found], as_json)
+
+
+@app.command()
+def cancel(
+    player: str,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    lobby: LobbyAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """Take a player's waiting ticket back; one that is over stays as it is."""
+    request = operator_pb2.WithdrawTicketRequest(player=_checked(player))
+
+    async def ask(way: Reach) -> operator_pb2.PlayerTicket:
+        async with open_channel(way.address, token=way.token) as channel:
+            stub = operator_pb2_grpc.LobbyOperatorServiceStub(channel)
+            return (await stub.WithdrawTicket(request, timeout=_TIMEOUT_S)).ticket
+
+    with refusals():
+        ended = asyncio.run(ask(reach("lobby", data_dir, lobby, token_file)))
+    print(f"ticket {ended.ticket.ticket_id} of {player} is {_state(ended.ticket)}")
+
+
+async def _fetch(way: Reach, limit: int) -> list[operator_pb2.PlayerTicket]:
+    async with open_channel(way.address, token=way.token) as channel:
+        stub = operator_pb2_grpc.LobbyOperatorServiceStub(channel)
+        found: list[operator_pb2.PlayerTicket] = []
+        async for page in _pages(stub, min(limit, _PAGE)):
+            found += islice(page.tickets, limit - len(found))
+            if len(found) == limit:
+                break
+        return found
+
+
+async def _pages(
+    stub: operator_pb2_grpc.LobbyOperatorServiceStub, size: int
+) -> AsyncIterator[operator_pb2.ListTicketsResponse]:
+    request = operator_pb2.ListTicketsRequest(page_size=size)
+    while True:
+        page = await stub.ListTickets(request, timeout=_TIMEOUT_S)
+        yield page
+        if not page.next_page_token:
+            return
+        request.page_token = page.next_page_token
+
+
+def _print(found: list[operator_pb2.PlayerTicket], as_json: bool) -> None:
+    if as_json:
+        documents = [MessageToDict(each, preserving_proto_field_name=True) for each in found]
+        print(json.dumps(documents, indent=2))
+        return
+    sheet = Table("player", "state", "for", "rating", "window", "since (UTC)", "table", "ticket")
+    for each in found:
+        ticket = each.ticket
+        since = datetime.fromtimestamp(ticket.enqueued_ms / 1_000, UTC)
+        window = f"± {ticket.rating_window}" if ticket.rating_window else "all"
+        sheet.add_row(
+            each.player,
+            _state(ticket) + (f" ({ticket.reason})" if ticket.reason else ""),
+            _terms(ticket.terms) + (", with a partner" if ticket.has_partner else ""),
+            f"{each.rating_milli / 1_000:.0f}",
+            window,
+            f"{since:%H:%M:%S}",
+            ticket.table_id,
+            ticket.ticket_id,
+        )
+    output = Output()
+    output.print(sheet if found else "nobody waits")
+
+
+def _state(ticket: lobby_pb2.Ticket) -> str:
+    return lobby_pb2.TicketState.Name(ticket.state).removeprefix("TICKET_STATE_")
+
+
+def _terms(terms: lobby_pb2.TableTerms) -> str:
+    variant = common_pb2.Variant.Name(terms.variant).removeprefix("VARIANT_").lower()
+    mode = common_pb2.Mode.Name(terms.mode).removeprefix("MODE_").lower()
+    return (
+        f"{variant} {mode}, {terms.seat_count} seats, {terms.stake} chips, "
+        f"{terms.turn_timeout_ms // 1_000} s"
+    )
+
+
+def _checked(player: str) -> str:
+    if not SUBJECT_PATTERN.fullmatch(player):
+        refuse(f"{player!r} is no player's id: 1 to 64 of A-Z a-z 0-9 _ . : @ -")
+    return player
