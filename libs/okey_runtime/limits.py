@@ -95,6 +95,26 @@ class Buckets:
         return int(missing // self._per_s) + 1 if missing > 0 else 0
 
 
+class CallsUnderWay:
+    """Counts calls; ``with`` it around each. Raises ``ServiceBusy``."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._count = 0
+
+    def __enter__(self) -> None:
+        if self._count >= self._most:
+            raise ServiceBusy(
+                f"{self._count} calls are under way, as many as this service takes: try again in "
+                f"{_BUSY_RETRY_MS} ms",
+                _BUSY_RETRY_MS,
+            )
+        self._count += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._count -= 1
+
+
 class Gate:
     """What every call goes through once it is known who calls; one a process."""
 
@@ -102,7 +122,8 @@ class Gate:
         self.limits: Final = limits
         self._clock = clock
         self._buckets = Buckets(limits.per_s, limits.burst, clock)
-        self._calls = 0
+        self.call: Final = CallsUnderWay(limits.calls)
+        """Around a call that is no stream."""
         self._streams: dict[str, int] = {}
 
     def refuse_if_too_often(self, caller: Identity | None, method: str) -> None:
@@ -116,21 +137,6 @@ class Gate:
                 f"wait {wait_ms} ms",
                 wait_ms,
             )
-
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """Around a call that is no stream. Raises ``ServiceBusy``."""
-        if self._calls >= self.limits.calls:
-            raise ServiceBusy(
-                f"{self._calls} calls are under way, as many as this service takes: try again in "
-                f"{_BUSY_RETRY_MS} ms",
-                _BUSY_RETRY_MS,
-            )
-        self._calls += 1
-        try:
-            yield
-        finally:
-            self._calls -= 1
 
     @contextmanager
     def stream(self, caller: Identity | None) -> Iterator[None]:

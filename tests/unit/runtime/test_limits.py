@@ -188,7 +188,7 @@ def test_what_is_counted_is_given_back_whatever_happens() -> None:
     limits = CallLimits(per_s=1, burst=1, streams=1, calls=1, call_ms=1)
     gate = Gate(limits, VirtualClock())
     for _ in range(3):
-        with pytest.raises(KeyError), gate.stream(player("ayse")), gate.call():
+        with pytest.raises(KeyError), gate.stream(player("ayse")), gate.call:
             raise KeyError
     with gate.stream(player("ayse")), pytest.raises(TooManyStreams):
         gate.stream(player("ayse")).__enter__()
