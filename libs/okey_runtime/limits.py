@@ -16,11 +16,16 @@ from prometheus_client import Counter
 from okey.errors import Exhausted
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Identity
+from okey_runtime.logging import get_logger
 
 _MOST_BUCKETS: Final = 100_000
 _MOST_ANONYMOUS_STREAMS: Final = 256
+_TELL_EVERY_MS: Final = 60_000
+_MOST_TOLD: Final = 10_000
 _BUSY_RETRY_MS: Final = 1_000
 _STREAM_RETRY_MS: Final = 5_000
+
+_log = get_logger(__name__)
 
 REFUSED: Final = Counter(
     "okey_limited_calls_total", "Calls refused by a limit of the service.", ("reason",)
@@ -124,6 +129,7 @@ class Gate:
         self._buckets = Buckets(limits.per_s, limits.burst, clock)
         self.call: Final = CallsUnderWay(limits.calls)
         """Around a call that is no stream."""
+        self._told: OrderedDict[str, int] = OrderedDict()
         self._streams: dict[str, int] = {}
 
     def refuse_if_too_often(self, caller: Identity | None, method: str) -> None:
@@ -132,11 +138,23 @@ class Gate:
             return
         wait_ms = self._buckets.take(caller.player, method)
         if wait_ms:
+            self._tell(caller.player, method)
             raise RateLimited(
                 f"{caller.player} calls {method} more than {self.limits.per_s} times a second: "
                 f"wait {wait_ms} ms",
                 wait_ms,
             )
+
+    def _tell(self, player: str, method: str) -> None:
+        """Log who is limited, once a minute for each player."""
+        now_ms = self._clock.monotonic_ms()
+        if now_ms < self._told.get(player, 0):
+            return
+        self._told.pop(player, None)
+        self._told[player] = now_ms + _TELL_EVERY_MS
+        if len(self._told) > _MOST_TOLD:
+            self._told.popitem(last=False)
+        _log.warning("player_limited", player_id=player, call=method)
 
     @contextmanager
     def stream(self, caller: Identity | None) -> Iterator[None]:
@@ -151,6 +169,8 @@ class Gate:
         limit = self.limits.streams if whose else _MOST_ANONYMOUS_STREAMS
         count = self._streams.get(whose, 0)
         if count >= limit:
+            if whose:
+                self._tell(whose, "streams")
             raise TooManyStreams(
                 f"{whose or 'callers without a token'} may have {limit} streams open here: end one",
                 _STREAM_RETRY_MS,
