@@ -1,8 +1,10 @@
-"""What all tests share: repeatable Hypothesis profiles, and what runs under coverage."""
+"""What all tests share: repeatable Hypothesis profiles, what runs under coverage, where logs go."""
 
+import sys
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -32,3 +34,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         is_core = any(folder in item.path.parents for folder in _CORE)
         if is_core and item.get_closest_marker("deep") is None:
             item.add_marker("core")
+
+
+def pytest_runtest_setup() -> None:
+    """Keep logs off standard output: services run in the test's own process, beside commands whose
+    output is looked at.
+    """
+    if not structlog.is_configured():
+        structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))

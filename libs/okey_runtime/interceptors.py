@@ -104,9 +104,9 @@ def _answer(
     async def answer(request: Any, context: Context) -> Any:
         async with ServedCall(served, context, request) as call:
             call.authenticate()
-            with served.gate.call():
-                async with call.at_most(served.gate.limits.call_ms):
-                    return await behaviour(take(call.paced(request)), context)
+            with served.gate.call:
+                answer = behaviour(take(call.paced(request)), context)
+                return await call.within(served.gate.limits.call_ms, answer)
 
     return answer
 

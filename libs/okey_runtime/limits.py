@@ -16,11 +16,16 @@ from prometheus_client import Counter
 from okey.errors import Exhausted
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Identity
+from okey_runtime.logging import get_logger
 
 _MOST_BUCKETS: Final = 100_000
 _MOST_ANONYMOUS_STREAMS: Final = 256
+_TELL_EVERY_MS: Final = 60_000
+_MOST_TOLD: Final = 10_000
 _BUSY_RETRY_MS: Final = 1_000
 _STREAM_RETRY_MS: Final = 5_000
+
+_log = get_logger(__name__)
 
 REFUSED: Final = Counter(
     "okey_limited_calls_total", "Calls refused by a limit of the service.", ("reason",)
@@ -95,6 +100,26 @@ class Buckets:
         return int(missing // self._per_s) + 1 if missing > 0 else 0
 
 
+class CallsUnderWay:
+    """Counts calls; ``with`` it around each. Raises ``ServiceBusy``."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._count = 0
+
+    def __enter__(self) -> None:
+        if self._count >= self._most:
+            raise ServiceBusy(
+                f"{self._count} calls are under way, as many as this service takes: try again in "
+                f"{_BUSY_RETRY_MS} ms",
+                _BUSY_RETRY_MS,
+            )
+        self._count += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._count -= 1
+
+
 class Gate:
     """What every call goes through once it is known who calls; one a process."""
 
@@ -102,7 +127,9 @@ class Gate:
         self.limits: Final = limits
         self._clock = clock
         self._buckets = Buckets(limits.per_s, limits.burst, clock)
-        self._calls = 0
+        self.call: Final = CallsUnderWay(limits.calls)
+        """Around a call that is no stream."""
+        self._told: OrderedDict[str, int] = OrderedDict()
         self._streams: dict[str, int] = {}
 
     def refuse_if_too_often(self, caller: Identity | None, method: str) -> None:
@@ -111,26 +138,23 @@ class Gate:
             return
         wait_ms = self._buckets.take(caller.player, method)
         if wait_ms:
+            self._tell(caller.player, method)
             raise RateLimited(
                 f"{caller.player} calls {method} more than {self.limits.per_s} times a second: "
                 f"wait {wait_ms} ms",
                 wait_ms,
             )
 
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """Around a call that is no stream. Raises ``ServiceBusy``."""
-        if self._calls >= self.limits.calls:
-            raise ServiceBusy(
-                f"{self._calls} calls are under way, as many as this service takes: try again in "
-                f"{_BUSY_RETRY_MS} ms",
-                _BUSY_RETRY_MS,
-            )
-        self._calls += 1
-        try:
-            yield
-        finally:
-            self._calls -= 1
+    def _tell(self, player: str, method: str) -> None:
+        """Log who is limited, once a minute for each player."""
+        now_ms = self._clock.monotonic_ms()
+        if now_ms < self._told.get(player, 0):
+            return
+        self._told.pop(player, None)
+        self._told[player] = now_ms + _TELL_EVERY_MS
+        if len(self._told) > _MOST_TOLD:
+            self._told.popitem(last=False)
+        _log.warning("player_limited", player_id=player, call=method)
 
     @contextmanager
     def stream(self, caller: Identity | None) -> Iterator[None]:
@@ -145,6 +169,8 @@ class Gate:
         limit = self.limits.streams if whose else _MOST_ANONYMOUS_STREAMS
         count = self._streams.get(whose, 0)
         if count >= limit:
+            if whose:
+                self._tell(whose, "streams")
             raise TooManyStreams(
                 f"{whose or 'callers without a token'} may have {limit} streams open here: end one",
                 _STREAM_RETRY_MS,

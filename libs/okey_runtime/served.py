@@ -6,8 +6,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -33,6 +32,8 @@ from okey_runtime.trace import adopt_trace
 from okey_runtime.trail import OperatorTrail
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+
+Metadata: TypeAlias = "Iterable[tuple[str, str | bytes]]"
 
 _CODE_NAMES: Final = {code.value[0]: code.name for code in grpc.StatusCode}
 
@@ -71,9 +72,7 @@ class Callers:
         self._verifier = verifier
         self._certificates = certificates
 
-    def identify(
-        self, metadata: tuple[tuple[str, str | bytes], ...], connection: Connection
-    ) -> Identity | None:
+    def identify(self, metadata: Metadata, connection: Connection) -> Identity | None:
         """The caller; None where there is neither. Raises an ``Unauthenticated`` error."""
         token = bearer_token(metadata)
         if token is not None:
@@ -99,11 +98,9 @@ class ServedMethod:
         self._access = access
         self._is_public = access.is_public(name)
 
-    def identify(self, context: Context) -> Identity | None:
+    def identify(self, metadata: Metadata, connection: Connection) -> Identity | None:
         """Who calls; None where the method is open to everybody."""
-        if self._is_public:
-            return None
-        return self._callers.identify(tuple(context.invocation_metadata() or ()), context)
+        return None if self._is_public else self._callers.identify(metadata, connection)
 
     def admit(self, caller: Identity | None) -> None:
         """Return if the caller may call, and not too often. Raises what says why not."""
@@ -131,9 +128,10 @@ class ServedCall:
         """Find out who calls, whether it may, and put it where the handler and the log find it."""
         context, method = self._context, self._method
         structlog.contextvars.clear_contextvars()
-        trace_id = adopt_trace(context.invocation_metadata() or ())
+        metadata = context.invocation_metadata() or ()
+        trace_id = adopt_trace(metadata)
         structlog.contextvars.bind_contextvars(method=method.name, trace_id=trace_id)
-        caller = self._caller = method.identify(context)
+        caller = self._caller = method.identify(metadata, context)
         set_current_identity(caller)
         set_deadline(context.time_remaining())
         if caller is not None:
@@ -148,16 +146,19 @@ class ServedCall:
             return self._method.gate.paced(request, self._caller, self._method.name)
         return request
 
-    @asynccontextmanager
-    async def at_most(self, most_ms: int) -> AsyncIterator[None]:
-        """Around what may take so long, whatever the caller's deadline. Raises ``RpcFailure``."""
+    async def within(self, most_ms: int, answer: Awaitable[Any]) -> Any:
+        """The answer, which may take so long, whatever the caller's deadline.
+
+        Raises ``RpcFailure``.
+        """
         # gRPC's types do not know that a call without a deadline has no time remaining.
         remaining_s: float | None = self._context.time_remaining()
-        set_deadline(most_ms / 1000 if remaining_s is None else min(most_ms / 1000, remaining_s))
+        if remaining_s is None or remaining_s > most_ms / 1000:
+            set_deadline(most_ms / 1000)
         limit = asyncio.timeout(most_ms / 1000)
         try:
             async with limit:
-                yield
+                return await answer
         except TimeoutError:
             if not limit.expired():
                 raise

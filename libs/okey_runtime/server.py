@@ -38,6 +38,7 @@ from okey_runtime.tls_roles import parse_roles
 
 _MAX_PENDING_CALLS: Final = 20_000
 _METADATA_BYTES: Final = 8 << 10
+_HANDSHAKE_MS: Final = 10_000
 _PROBES: Final = 100
 """Streams of one connection to the port that serves health alone."""
 
@@ -281,6 +282,8 @@ def server_options(settings: ServiceSettings) -> list[tuple[str, int]]:
         ("grpc.so_reuseport", 0),
         ("grpc.enable_http_proxy", 0),
         ("grpc.max_receive_message_length", settings.max_message_bytes),
+        # By default a connection that says nothing is kept for two minutes, and costs memory.
+        ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
         # Beyond the first some of it is refused, beyond the second all.
         ("grpc.max_metadata_size", _METADATA_BYTES),
         ("grpc.absolute_max_metadata_size", 2 * _METADATA_BYTES),

@@ -22,7 +22,8 @@ def rules_of(path: Path) -> list[dict[str, Any]]:
 
 def metrics_of_ours() -> set[str]:
     """Every series that any of our services offers."""
-    importlib.import_module("okey_runtime.metrics")
+    for module in ("metrics", "limits", "tls"):
+        importlib.import_module(f"okey_runtime.{module}")
     for path in sorted((ROOT / "services").glob("*/metrics.py")):
         importlib.import_module(f"services.{path.parent.name}.metrics")
     found = set()

@@ -19,12 +19,34 @@ class Mutation:
 _LEDGER = "tests/contract/test_wallet_ledger.py::"
 _RACES = "tests/contract/test_wallet_races.py::"
 _SEALS = "tests/contract/test_wallet_seals.py::"
+_ERASURE = "tests/contract/test_wallet_erasure.py::"
 _BOOKS = "services/wallet/books.py"
 _STATES = "services/wallet/states.py"
 _POSTGRESQL = "services/wallet/migrations/seals/postgresql.sql"
 _SQLITE = "services/wallet/migrations/seals/sqlite.sql"
 
 MUTATIONS: Final = (
+    Mutation(
+        "a closed account takes a stake",
+        _BOOKS,
+        "        if self._known(account).is_closed:\n",
+        "        if self._known(account).is_closed and False:\n",
+        f"{_ERASURE}test_chips_become_unclaimed_and_the_account_stays_closed",
+    ),
+    Mutation(
+        "an account is closed whatever is held",
+        "services/wallet/erasure.py",
+        "    for what in _held(connection, asked.player_id):\n",
+        "    for what in ():\n",
+        f"{_ERASURE}test_who_holds_something_is_refused_until_it_is_over",
+    ),
+    Mutation(
+        "a closed account gets its welcome",
+        "services/wallet/erasure.py",
+        "replace(house, welcome_chips=0)",
+        "replace(house)",
+        f"{_ERASURE}test_one_that_was_never_used_gets_no_welcome_grant_any_more",
+    ),
     Mutation(
         "without the row lock",
         _BOOKS,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +10,14 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from structlog.testing import capture_logs
 
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import VirtualClock
 from okey_runtime.config import ServiceSettings
 from okey_runtime.errors import STATUS_DETAILS_KEY, RpcFailure
 from okey_runtime.identity import Identity, Role
-from okey_runtime.limits import Buckets, CallLimits, Gate, TooManyStreams
+from okey_runtime.limits import Buckets, CallLimits, Gate, RateLimited, TooManyStreams
 from okey_runtime.server import ServiceServer, server_options
 from okey_runtime.service_token import fixed_token
 from tests.unit.runtime.caller import Caller
@@ -188,7 +189,7 @@ def test_what_is_counted_is_given_back_whatever_happens() -> None:
     limits = CallLimits(per_s=1, burst=1, streams=1, calls=1, call_ms=1)
     gate = Gate(limits, VirtualClock())
     for _ in range(3):
-        with pytest.raises(KeyError), gate.stream(player("ayse")), gate.call():
+        with pytest.raises(KeyError), gate.stream(player("ayse")), gate.call:
             raise KeyError
     with gate.stream(player("ayse")), pytest.raises(TooManyStreams):
         gate.stream(player("ayse")).__enter__()
@@ -209,3 +210,17 @@ async def test_metadata_beyond_the_limit_is_refused(serve: Serve) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await method(ask().SerializeToString(), metadata=(("x-long", "x" * (17 << 10)),))
     assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+def test_who_is_limited_stands_in_the_log_once_a_minute() -> None:
+    clock = VirtualClock()
+    gate = Gate(CallLimits(per_s=1, burst=1, streams=1, calls=1, call_ms=1), clock)
+    with capture_logs() as lines:
+        for _ in range(3):
+            for who in ("ayse", "fatma"):
+                for _ in range(4):
+                    with suppress(RateLimited):
+                        gate.refuse_if_too_often(player(who), "/a/B")
+            clock.advance_ms(59_000)
+    told = [line["player_id"] for line in lines if line["event"] == "player_limited"]
+    assert told == ["ayse", "fatma", "ayse", "fatma"]
