@@ -84,6 +84,8 @@ class Allowed:
     row has not changed is not made again.
     """
 
+    __slots__ = ("_made", "_state")
+
     def __init__(self) -> None:
         self._state: TableState | None = None
         self._made: dict[int, bytes] = {}

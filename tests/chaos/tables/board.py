@@ -65,13 +65,18 @@ class Board:
         match event.WhichOneof("event"):
             case "round_dealt":
                 deal = event.round_dealt
-                dealt = deal.racks[self.seat].tiles if self.seat >= 0 else ()
-                self.rack = [Tile(tile) for tile in dealt]
+                self.rack = []
+                for seat, dealt in enumerate(deal.racks):
+                    if dealt.tiles:  # only the own ones are shown
+                        self.seat, self.rack = seat, [Tile(tile) for tile in dealt.tiles]
                 self.gosterge, self.okey = _tile(deal.gosterge), _tile(deal.okey)
             case "tile_drawn" if event.tile_drawn.seat == self.seat:
                 self.rack.append(Tile(event.tile_drawn.tile))
             case "tile_discarded" if event.tile_discarded.seat == self.seat:
                 self.rack.remove(Tile(event.tile_discarded.tile))
+            case "seat_forfeited" if event.seat_forfeited.seat == self.seat:
+                # Of several missed rows only the last one has a prompt, which would tell it too.
+                self.seat, self.rack = -1, []
             case "round_ended" | "match_voided":
                 self.rack = []
             case _:
