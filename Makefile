@@ -21,9 +21,11 @@ $(STAMP): requirements/dev.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	touch $@
 
-# What an interrupted start has left behind may have a python and half a pip; its RECORD comes last.
+# What an interrupted start has left behind may have a python and half a pip, whose RECORD comes last, or
+# a python that is still the one it was made from: pip would install into that.
 IS_TOO_OLD := sys.version_info < (3, 11)
-IS_USABLE := import importlib.metadata as m, sys; sys.exit($(IS_TOO_OLD) or m.files("pip") is None)
+IS_BROKEN := sys.prefix == sys.base_prefix or m.files("pip") is None
+IS_USABLE := import importlib.metadata as m, sys; sys.exit($(IS_TOO_OLD) or $(IS_BROKEN))
 define FIND_PYTHON
 if test -z "$(PYTHON)"; then \
 	echo "No Python found on the PATH: install 3.11 or newer, or name one with PYTHON=<path>." >&2; exit 1; fi; \
