@@ -16,7 +16,7 @@ from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
-from services.engine import event_servicer, operator_servicer, servicer
+from services.engine import event_servicer, operator_servicer, peer_servicer, servicer
 from services.engine.ai import AiSeats, BotWorkers
 from services.engine.archive import Archive
 from services.engine.archiving import Archiving
@@ -74,12 +74,22 @@ class EngineApp:
     @property
     def services(self) -> Sequence[str]:
         """Tables, operators, events."""
-        return (servicer.SERVICE, operator_servicer.SERVICE, event_servicer.SERVICE)
+        return (
+            servicer.SERVICE,
+            operator_servicer.SERVICE,
+            event_servicer.SERVICE,
+            peer_servicer.SERVICE,
+        )
 
     @property
     def access(self) -> AccessTable:
         """Who may call what."""
-        return servicer.ACCESS | operator_servicer.ACCESS | event_servicer.ACCESS
+        return (
+            servicer.ACCESS
+            | operator_servicer.ACCESS
+            | event_servicer.ACCESS
+            | peer_servicer.ACCESS
+        )
 
     async def start(self, host: ServiceServer) -> None:
         """Bring the schema up to date, load every table that is not done, serve; a database that

@@ -36,6 +36,8 @@ ACCESS: Final = AccessTable.of(
         "VoidTable": _OPERATOR,
         "ReleaseTable": _OPERATOR,
         "MoveTable": _OPERATOR,
+        "ListShards": _OPERATOR,
+        "MoveShard": _OPERATOR,
         "Drain": _OPERATOR,
         "SetMaintenance": _OPERATOR,
         "QuarantineTable": _AUDITORS,
