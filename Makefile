@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 TYPED := libs services tools deploy tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock run demo test test-core test-rest test-all format lint protos protos-check \
+.PHONY: help setup lock run cluster demo test test-core test-rest test-all format lint protos protos-check \
 	bench arena mutations soak chaos deploy-check clean
 
 help: ## list the targets
@@ -42,6 +42,9 @@ LOCK_FLAGS := --quiet --universal --python-version 3.11 --generate-hashes --no-e
 
 run: setup ## start the platform on this machine, with embedded databases
 	$(BIN)/python -m services.standalone
+
+cluster: setup ## start it as in production, several of each service on one PostgreSQL, to watch and to kill
+	$(BIN)/python -m services.standalone --cluster
 
 demo: setup ## start the platform and play whole matches with real clients
 	$(BIN)/okeyctl demo
