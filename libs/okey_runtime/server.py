@@ -17,9 +17,11 @@ import uvloop
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from okey_runtime import failpoints
+from okey.api.common.v1 import status_pb2_grpc
+from okey_runtime import failpoints, status_servicer
 from okey_runtime.access import INFRASTRUCTURE, AccessTable
 from okey_runtime.auth import JwksFile, TokenVerifier
+from okey_runtime.checks import own_token_check
 from okey_runtime.clock import Clock, SystemClock
 from okey_runtime.config import ServiceSettings
 from okey_runtime.files import write_atomically
@@ -28,6 +30,7 @@ from okey_runtime.interceptors import CallInterceptor
 from okey_runtime.logging import configure_logging, get_logger
 from okey_runtime.metrics import MetricsServer, watch_loop_lag
 from okey_runtime.readiness import Readiness
+from okey_runtime.status import Status
 
 _MAX_PENDING_CALLS: Final = 20_000
 
@@ -86,10 +89,11 @@ class ServiceServer:
         self.settings: Final = app.settings
         self.clock: Final[Clock] = clock or SystemClock()
         self.readiness: Final = Readiness(app.services)
+        self.status: Final = Status(_name_of(app), self.clock, self.readiness)
+        access = app.access | INFRASTRUCTURE | status_servicer.ACCESS
+        verifier = self._verifier()
         self.grpc: Final = grpc.aio.server(
-            interceptors=[
-                CallInterceptor(_verifier(self.settings, self.clock), app.access | INFRASTRUCTURE)
-            ],
+            interceptors=[CallInterceptor(verifier, access)],
             options=server_options(self.settings),
         )
         self.address = ""
@@ -139,10 +143,34 @@ class ServiceServer:
         await self.grpc.start()
         await self.readiness.started()
         self.is_serving = True
+        self.status.started_ms = self.clock.now_ms()
         if settings.address_file is not None:
             addresses = {"grpc": self.address, "metrics": self.metrics_address}
             write_atomically(settings.address_file, json.dumps(addresses))
         _log.info("serving", address=self.address, metrics=self.metrics_address)
+
+    def _verifier(self) -> TokenVerifier:
+        """Tells who calls; the status has what it trusts, and whether our own token would pass."""
+        settings = self.settings
+        if settings.jwks_file is None:
+            raise JwksMissing(
+                "no key to check tokens with: set OKEY_JWKS_FILE to the issuer's JWKS file"
+            )
+        keys = JwksFile(settings.jwks_file)
+        verifier = TokenVerifier(
+            keys,
+            issuer=settings.token_issuer,
+            audience=settings.token_audience,
+            skew_ms=settings.token_skew_ms,
+            clock=self.clock,
+        )
+        self.status.fact("issuer", lambda: settings.token_issuer)
+        self.status.fact("audience", lambda: settings.token_audience)
+        self.status.fact("keys", lambda: ", ".join(keys.key_ids))
+        if settings.service_token_file is not None:
+            look = own_token_check(settings.service_token_file, verifier, self.clock)
+            self.status.check("own token", look)
+        return verifier
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Run background work for as long as the service lives; if it fails, the service ends with
@@ -204,9 +232,10 @@ class ServiceServer:
         self.metrics_address = f"{host}:{metrics.port}"
         await self.readiness.announce()
         health_pb2_grpc.add_HealthServicer_to_server(self.readiness.servicer, self.grpc)
-        reflection.enable_server_reflection(
-            [*self.app.services, health.SERVICE_NAME, reflection.SERVICE_NAME], self.grpc
-        )
+        status = status_servicer.StatusServicer(self.status)
+        status_pb2_grpc.add_StatusServiceServicer_to_server(status, self.grpc)
+        beside = (status_servicer.SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection([*self.app.services, *beside], self.grpc)
         if self.settings.health_port is not None:
             probed = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
             health_pb2_grpc.add_HealthServicer_to_server(self.readiness.servicer, probed)
@@ -280,15 +309,6 @@ async def _until_end(server: ServiceServer) -> None:
         await server.wait()
 
 
-def _verifier(settings: ServiceSettings, clock: Clock) -> TokenVerifier:
-    if settings.jwks_file is None:
-        raise JwksMissing(
-            "no key to check tokens with: set OKEY_JWKS_FILE to the issuer's JWKS file"
-        )
-    return TokenVerifier(
-        JwksFile(settings.jwks_file),
-        issuer=settings.token_issuer,
-        audience=settings.token_audience,
-        skew_ms=settings.token_skew_ms,
-        clock=clock,
-    )
+def _name_of(app: App) -> str:
+    """The package that an app is defined in: its service."""
+    return type(app).__module__.removesuffix(".app").rpartition(".")[2]

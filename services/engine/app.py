@@ -11,6 +11,7 @@ from okey.api.engine.v1 import engine_pb2_grpc
 from okey.api.events.v1 import events_pb2_grpc
 from okey_runtime.access import AccessTable
 from okey_runtime.channel import open_channel
+from okey_runtime.checks import peer_check, tell_database
 from okey_runtime.database import Database
 from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
@@ -35,6 +36,7 @@ from services.engine.settings import EngineSettings
 from services.engine.shedding import Limits, Shedding
 from services.engine.snapshots import Snapshots
 from services.engine.standstill import Standstill, WatchedStore
+from services.engine.status import tell_engine
 from services.engine.steady_clock import SteadyClock
 from services.engine.stores import Stores
 from services.engine.tables import Tables
@@ -156,6 +158,11 @@ class EngineApp:
         )
         self._events = EventServicer(feed, clock, shedding)
         events_pb2_grpc.add_EventServiceServicer_to_server(self._events, host.grpc)
+        tell_engine(host.status, settings.engine_name)
+        tell_database(host.status, self._database, url, host.clock, MIGRATIONS)
+        for name, address in settings.called().items():
+            look = peer_check(self._open(address, token), address, host.clock)
+            host.status.check(name, look)
 
     async def drain(self) -> None:
         """End every stream and take no more commands; the journal has everything."""

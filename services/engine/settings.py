@@ -66,6 +66,14 @@ class EngineSettings(ServiceSettings):
             )
         return self
 
+    def called(self) -> dict[str, str]:
+        """Whom the engine calls, and where."""
+        return {
+            "wallet": self.wallet_address,
+            "rating": self.rating_address,
+            "bots": self.bots_address,
+        }
+
     def rules(self) -> RuleSet:
         """The rule set of new tables, its times divided by the clock factor."""
         if self.clock_factor == 1:

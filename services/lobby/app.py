@@ -8,6 +8,7 @@ from redis.asyncio import Redis
 from okey.api.lobby.v1 import lobby_pb2_grpc
 from okey_runtime.access import AccessTable
 from okey_runtime.channel import open_channel
+from okey_runtime.checks import peer_check, redis_check
 from okey_runtime.redis import open_redis
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
@@ -73,6 +74,11 @@ class LobbyApp:
         lobby_pb2_grpc.add_LobbyServiceServicer_to_server(self._servicer, host.grpc)
         host.spawn(tables.run(), "table-list")
         host.spawn(Matchmaker(tickets, tables, engine, host.clock).run(), "matchmaker")
+        host.status.check("redis", redis_check(self._redis))
+        called = {"engine": settings.engine_address, "wallet": settings.wallet_address}
+        for name, address in called.items():
+            channel = self._open(address, own, ())
+            host.status.check(name, peer_check(channel, address, host.clock))
 
     async def drain(self) -> None:
         """End the streams; what is claimed and not seated comes back when its lease ends."""
