@@ -109,7 +109,7 @@ def judge_skew(ahead_ms: int) -> tuple[status_pb2.CheckState.ValueType, str]:
 def tell_skew(ahead_ms: int) -> str:
     """The difference in words, to be followed by whose clock it is compared with."""
     if not ahead_ms:
-        return "is that of"
+        return "agrees with"
     return f"is {abs(ahead_ms)} ms {'ahead of' if ahead_ms > 0 else 'behind'}"
 
 

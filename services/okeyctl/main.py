@@ -24,6 +24,7 @@ from services.okeyctl import tables as table_views
 from services.okeyctl.anchors import add_anchors, read_anchors
 from services.okeyctl.demo.platform import PlatformDidNotStart
 from services.okeyctl.demo.run import DidNotHappen, run_demo
+from services.okeyctl.doctor.command import doctor
 from services.okeyctl.ending import FINDINGS, Output, failures, refusals, refuse
 from services.okeyctl.live import in_place
 from services.okeyctl.options import DataDir, EngineAddress, TokenFile, WalletAddress
@@ -46,6 +47,7 @@ app.add_typer(rating_commands.app, name="rating")
 app.command()(wallet_commands.statement)
 app.command()(round_commands.verify)
 app.command()(round_commands.replay)
+app.command()(doctor)
 # What it was called first.
 tables.command("verify", hidden=True)(round_commands.verify)
 

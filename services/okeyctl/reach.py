@@ -1,10 +1,13 @@
 """How a command reaches a service: this machine's own platform, or a named address with a token."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from joserfc import jws
+from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
 
 from okey_runtime.auth import Role, load_signing_key, mint
@@ -18,6 +21,10 @@ TTL_MS: Final = 3_600_000
 
 class TokenFileMissing(Exception):
     """An address was named, and no token for it; the message says which option to give."""
+
+
+class TokenUnreadable(Exception):
+    """What should be a token is none; the message says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +76,17 @@ def dev_token(
         ttl_ms=ttl_ms,
         name=name,
     )
+
+
+def subject_of(token: str) -> str:
+    """Who a token speaks for, as its claims say; whoever is called checks its signature.
+
+    Raises:
+        TokenUnreadable: it is no token.
+    """
+    try:
+        claims = jws.extract_compact(token.encode()).payload
+        subject = json.loads(claims)["sub"]
+    except (JoseError, ValueError, KeyError, TypeError) as error:
+        raise TokenUnreadable("that is no token: a JWT has a subject") from error
+    return str(subject)
