@@ -72,6 +72,9 @@ class Board:
                 self.rack.append(Tile(event.tile_drawn.tile))
             case "tile_discarded" if event.tile_discarded.seat == self.seat:
                 self.rack.remove(Tile(event.tile_discarded.tile))
+            case "seat_forfeited" if event.seat_forfeited.seat == self.seat:
+                # Of several missed rows only the last one has a prompt, which would tell it too.
+                self.seat, self.rack = -1, []
             case "round_ended" | "match_voided":
                 self.rack = []
             case _:
