@@ -91,8 +91,13 @@ class NotOwner(Unavailable):
 
     reason = "NOT_OWNER"
 
-    def __init__(self, message: str, engine: str, address: str) -> None:
-        super().__init__(message)
+    def __init__(self, table_id: str, engine: str, address: str) -> None:
+        super().__init__(
+            f"engine {engine} has table {table_id}: send the same request to {address}"
+            if address
+            else f"no engine has table {table_id} just now: send the same request again"
+        )
+        self.table_id = table_id
         self.engine = engine
         self.address = address
 

@@ -17,8 +17,8 @@ from okey_runtime.identity import Identity
 from okey_runtime.interceptors import checked_message
 from okey_runtime.logging import get_logger
 from services.engine.actor import TableActor
-from services.engine.errors import NotThisPlayer
-from services.engine.following import From, Write, follow, watching
+from services.engine.errors import NotOwner, NotThisPlayer
+from services.engine.following import From, Write, elsewhere, follow, watching
 from services.engine.player_commands import Numbered, PlayerCommands
 from services.engine.shedding import Shedding
 from services.engine.tables import Tables
@@ -67,8 +67,13 @@ class PlayStreams:
         """
         with self._shedding.stream():
             attach = await self._attached(requests, identity)
-            actor = await self._tables.get(attach.table_id)
             after = attach.after_seq if attach.HasField("after_seq") else None
+            try:
+                actor = await self._tables.get(attach.table_id)
+            except NotOwner as error:
+                end = elsewhere(error, after)
+                await write(engine_pb2.PlayResponse(end=end).SerializeToString())
+                return
             start = From(after, attach.with_view)
             with watching(actor, identity, start, self._clock) as watcher:
                 commands = StreamCommands(

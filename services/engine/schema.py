@@ -155,7 +155,8 @@ members: Final = Table(
     Column("incarnation", String(32), nullable=False, server_default=text("''")),
     # When the database last heard of it, by the database's clock: from then on its lease runs.
     Column("leased_ms", BigInteger, nullable=False, server_default=text("0")),
-    Column("is_leaving", Boolean, nullable=False, server_default=false()),
+    # Whether it takes shards: not before it serves, nor when it leaves.
+    Column("is_taking", Boolean, nullable=False, server_default=false()),
     # The kinds of events that it can read: their numbers in journal.proto, with commas.
     Column("events", String(2_000), nullable=False, server_default=text("''")),
 )

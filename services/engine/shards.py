@@ -25,7 +25,8 @@ class Member:
     """An engine, as it last said of itself.
 
     ``renewed_ms`` is when everything was last right at its tables, ``leased_ms`` when the database
-    last heard of it; ``events`` are the kinds of events that it can read.
+    last heard of it; ``is_taking`` says that it takes shards, which it does not before it serves,
+    nor when it leaves; ``events`` are the kinds of events that it can read.
     """
 
     engine: str
@@ -33,7 +34,7 @@ class Member:
     incarnation: str
     renewed_ms: int
     leased_ms: int
-    is_leaving: bool
+    is_taking: bool
     events: frozenset[int]
 
 
@@ -115,7 +116,7 @@ def plan(board: Board) -> tuple[str, ...]:
     The same for every engine that sees the same board. Pinned shards stay; where nobody can take
     any, all stay where they are.
     """
-    takers = [member.engine for member in board.living() if not member.is_leaving]
+    takers = [member.engine for member in board.living() if member.is_taking]
     if not takers:
         return tuple(place.owner for place in board.places)
     room = _fair_shares(board, takers)

@@ -19,7 +19,7 @@ def upgrade() -> None:
     for column in (
         sa.Column("incarnation", sa.String(32), nullable=False, server_default=sa.text("''")),
         sa.Column("leased_ms", sa.BigInteger, nullable=False, server_default=sa.text("0")),
-        sa.Column("is_leaving", sa.Boolean, nullable=False, server_default=sa.false()),
+        sa.Column("is_taking", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Column("events", sa.String(2_000), nullable=False, server_default=sa.text("''")),
     ):
         op.add_column("members", column)

@@ -1719,7 +1719,7 @@ class EngineMember(_message.Message):
     ENGINE_FIELD_NUMBER: _builtins.int
     ADDRESS_FIELD_NUMBER: _builtins.int
     LEASE_LEFT_MS_FIELD_NUMBER: _builtins.int
-    IS_LEAVING_FIELD_NUMBER: _builtins.int
+    IS_TAKING_FIELD_NUMBER: _builtins.int
     SHARDS_FIELD_NUMBER: _builtins.int
     TABLES_FIELD_NUMBER: _builtins.int
     engine: _builtins.str
@@ -1728,8 +1728,8 @@ class EngineMember(_message.Message):
     """Its address, as host:port."""
     lease_left_ms: _builtins.int
     """Milliseconds until its lease ends if it is not renewed; 0 where it has ended."""
-    is_leaving: _builtins.bool
-    """Whether it hands its shards over and takes none."""
+    is_taking: _builtins.bool
+    """Whether it takes shards: not before it serves, nor when it leaves."""
     shards: _builtins.int
     """How many shards it has."""
     tables: _builtins.int
@@ -1740,13 +1740,13 @@ class EngineMember(_message.Message):
         engine: _builtins.str = ...,
         address: _builtins.str = ...,
         lease_left_ms: _builtins.int = ...,
-        is_leaving: _builtins.bool = ...,
+        is_taking: _builtins.bool = ...,
         shards: _builtins.int = ...,
         tables: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "engine", b"engine", "is_leaving", b"is_leaving", "lease_left_ms", b"lease_left_ms", "shards", b"shards", "tables", b"tables"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "engine", b"engine", "is_taking", b"is_taking", "lease_left_ms", b"lease_left_ms", "shards", b"shards", "tables", b"tables"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
