@@ -61,17 +61,18 @@ class MemoryMembers:
         return self._claimed(me)
 
     async def hand_over(
-        self, me: Myself, shard: int, to: str, now_ms: int, *, is_pinned: bool = False
+        self, me: Myself, given: Collection[int], to: str, now_ms: int, *, is_pinned: bool = False
     ) -> bool:
         board = self._board()
         known = self._members.get(me.engine)
         is_ours = known is not None and known.incarnation == me.incarnation
-        can_take = board.is_alive(to) and board.members[to].is_taking
-        if not is_ours or board.places[shard].owner != me.engine or not can_take:
+        if not is_ours or not board.is_alive(to) or not board.members[to].is_taking:
             return False
-        self._stand_still(shard, now_ms)
-        self._places[shard] = replace(self._places[shard], owner=to, is_pinned=is_pinned)
-        return True
+        ours = set(given) & board.shards_of(me.engine)
+        for shard in ours:
+            self._stand_still(shard, now_ms)
+            self._places[shard] = replace(self._places[shard], owner=to, is_pinned=is_pinned)
+        return ours == set(given)
 
     async def leave(self, me: Myself, now_ms: int) -> None:
         known = self._members.get(me.engine)

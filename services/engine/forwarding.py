@@ -6,11 +6,11 @@ because each call takes effect once however often it arrives.
 
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import wraps
-from typing import Any, Concatenate, Final, Protocol, TypeVar
+from typing import Any, Concatenate, Final, NoReturn, Protocol, TypeVar
 
 import grpc
 
-from okey_runtime.errors import STATUS_DETAILS_KEY, RpcFailure, from_rpc_error
+from okey_runtime.errors import STATUS_DETAILS_KEY, from_rpc_error
 from okey_runtime.service_token import AUTHORIZATION
 from okey_runtime.trace import outgoing_trace
 from services.engine.errors import NotOwner, OwnerAway, TableReloading
@@ -102,7 +102,7 @@ class Call:
             metadata=(*token, *outgoing_trace(), (FORWARDED_BY, engine)),
         )
 
-    async def refuse(self, error: grpc.aio.AioRpcError) -> None:
+    async def refuse(self, error: grpc.aio.AioRpcError) -> NoReturn:
         """End it with the very status that another engine gave; always raises."""
         details = tuple(
             (key, value)
@@ -110,6 +110,7 @@ class Call:
             if key == STATUS_DETAILS_KEY and isinstance(value, bytes)
         )
         await self._context.abort(error.code(), error.details() or "", details)
+        raise AssertionError("abort raises")
 
     def _metadata(self) -> list[tuple[str, str | bytes]]:
         return [(key, value) for key, value in self._context.invocation_metadata() or ()]
@@ -130,60 +131,65 @@ class Forwarding:
             NotOwner: the call was passed on already, or nobody has the table just now.
             OwnerAway: the engine that has it does not answer.
         """
+        asked: Member | None = None
         for _ in range(_MOST_TRIES):
             try:
                 return await serve()
             except NotOwner as error:
-                refusal = error
+                refusal: NotOwner | OwnerAway = error
+                table_id = error.table_id
             except TableReloading:
                 # The table may be under way to another engine.
                 if not call.table_id or self._ownership.has(call.table_id):
                     raise
-                await self._ownership.settled(call.table_id)
-                refusal = self._ownership.not_owner(call.table_id)
+                table_id = call.table_id
+                await self._ownership.settled(table_id)
+                refusal = self._ownership.not_owner(table_id)
             if call.was_forwarded:
                 raise refusal
-            owner = self._ownership.owner_of(refusal.table_id)
-            if owner is None or owner.engine == self._ownership.engine:
-                owner = await self._routes.owner_of(refusal.table_id)
+            owner = await self._owner_of(table_id, asked)
             if owner is None:
                 raise refusal
-            if owner.engine != self._ownership.engine:
-                answer: Response = await self._pass_on(call, refusal.table_id, owner)
+            if owner.engine == self._ownership.engine:
+                await self._routes.look()  # it was given to us this moment
+                continue
+            try:
+                answer: Response = await self._pass_on(call, table_id, owner)
+            except OwnerAway as error:
+                if asked is not None and asked.engine == owner.engine:
+                    raise
+                refusal = error
+            except NotOwner as error:
+                refusal = error
+            else:
                 return answer
-            await self._routes.look()  # it was given to us this moment
+            asked = owner
         raise refusal
 
+    async def _owner_of(self, table_id: str, asked: Member | None) -> Member | None:
+        """Who has the table by the board that we know, or by a new one where it was wrong."""
+        known = self._ownership.owner_of(table_id) if asked is None else None
+        if known is None or known.engine == self._ownership.engine:
+            return await self._routes.owner_of(table_id)
+        return known
+
     async def _pass_on(self, call: Call, table_id: str, owner: Member) -> Any:
-        for _ in range(_MOST_TRIES):
-            try:
-                answer = await call.make(self._peers.bare(owner.address), self._ownership.engine)
-            except grpc.aio.AioRpcError as error:
-                failure = from_rpc_error(error)
-                FORWARDED.labels(failure.reason or failure.code.name).inc()
-                if not _is_elsewhere(failure):
-                    await call.refuse(error)
-            else:
-                FORWARDED.labels("OK").inc()
-                return answer
-            # The board that we know may be old.
-            newer = await self._routes.owner_of(table_id)
-            if newer is None:
-                raise NotOwner(table_id, "", "")
-            if newer.engine == owner.engine:
-                break
-            owner = newer
-            if owner.engine == self._ownership.engine:
-                raise NotOwner(table_id, owner.engine, owner.address)
-        if failure.reason:
-            raise NotOwner(table_id, owner.engine, owner.address)
-        raise OwnerAway(
-            f"engine {owner.engine} has table {table_id} and does not answer; if it is dead, "
-            "another one has its tables within seconds: send the same request again"
-        )
-
-
-def _is_elsewhere(failure: RpcFailure) -> bool:
-    """Whether another engine may answer: this one is not the table's, or is not there at all."""
-    is_gone = failure.code is grpc.StatusCode.UNAVAILABLE and not failure.reason
-    return failure.reason in _ELSEWHERE or is_gone
+        """What the owner answers; raises ``NotOwner`` where it says that it is not, and
+        ``OwnerAway`` where it does not answer.
+        """
+        try:
+            answer = await call.make(self._peers.bare(owner.address), self._ownership.engine)
+        except grpc.aio.AioRpcError as error:
+            failure = from_rpc_error(error)
+            FORWARDED.labels(failure.reason or failure.code.name).inc()
+            if failure.reason in _ELSEWHERE:
+                raise NotOwner(table_id, owner.engine, owner.address) from error
+            if failure.code is grpc.StatusCode.UNAVAILABLE and not failure.reason:
+                raise OwnerAway(
+                    f"engine {owner.engine} has table {table_id} and does not answer; if it is "
+                    "dead, another one has its tables within seconds: send the same request again"
+                ) from error
+            await call.refuse(error)
+        else:
+            FORWARDED.labels("OK").inc()
+            return answer

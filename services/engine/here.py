@@ -81,7 +81,7 @@ class Here:
         if owner.engine == to:
             return member.address
         if owner.engine == self.engine:
-            if not await self._sharing.hand_over(shard, to, is_pinned=True):
+            if not await self._sharing.hand_over({shard}, to, is_pinned=True):
                 raise OwnerAway(f"shard {shard} is on its way to another engine; ask again")
             return member.address
         try:

@@ -88,9 +88,11 @@ class Membership(Protocol):
         ...
 
     async def hand_over(
-        self, me: Myself, shard: int, to: str, now_ms: int, *, is_pinned: bool = False
+        self, me: Myself, given: Collection[int], to: str, now_ms: int, *, is_pinned: bool = False
     ) -> bool:
-        """Give one's own shard to an engine that lives and stays; whether that could be."""
+        """Give shards of one's own to an engine that lives and takes shards; whether that could
+        be, for all of them.
+        """
         ...
 
     async def leave(self, me: Myself, now_ms: int) -> None:
@@ -142,11 +144,11 @@ class Members:
         )
 
     async def hand_over(
-        self, me: Myself, shard: int, to: str, now_ms: int, *, is_pinned: bool = False
+        self, me: Myself, given: Collection[int], to: str, now_ms: int, *, is_pinned: bool = False
     ) -> bool:
-        """Give one's own shard away."""
+        """Give shards of one's own away."""
         return await self._database.transact(
-            lambda c: self._hand_over(c, me, shard, to, now_ms, is_pinned), _WRITES
+            lambda c: self._hand_over(c, me, given, to, now_ms, is_pinned), _WRITES
         )
 
     async def leave(self, me: Myself, now_ms: int) -> None:
@@ -271,7 +273,7 @@ class Members:
         self,
         connection: Connection,
         me: Myself,
-        shard: int,
+        given: Collection[int],
         to: str,
         now_ms: int,
         is_pinned: bool,
@@ -284,12 +286,12 @@ class Members:
             members.c.leased_ms > heard_after_ms,
             members.c.is_taking,
         )
-        given = (
+        give = (
             _of(me.engine)
-            .where(shards.c.shard == shard, lives.exists())
+            .where(shards.c.shard.in_(sorted(given)), lives.exists())
             .values(owner=to, is_pinned=is_pinned, **_still_since(now_ms))
         )
-        return connection.execute(given).rowcount == 1
+        return connection.execute(give).rowcount == len(given)
 
 
 def takes_at_once(board: Board, engine: str) -> bool:

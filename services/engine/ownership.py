@@ -1,7 +1,7 @@
 """Which tables are this engine's, as far as it knows, and whom to ask about the others."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import Final
 
@@ -122,16 +122,18 @@ class Ownership:
 
     # Handing over ---------------------------------------------------------------------------------
 
-    def begin_move(self, shard: int) -> None:
-        """Serve the shard no more; whoever asks waits until ``end_move``."""
-        self.held.discard(shard)
-        self._moving[shard] = asyncio.Event()
+    def begin_move(self, shards: Collection[int]) -> None:
+        """Serve these shards no more; whoever asks waits until ``end_move``."""
+        self.held.difference_update(shards)
+        moved = asyncio.Event()
+        self._moving |= dict.fromkeys(shards, moved)
 
-    def end_move(self, shard: int) -> None:
-        """It is known who has the shard now."""
-        moving = self._moving.pop(shard, None)
-        if moving is not None:
-            moving.set()
+    def end_move(self, shards: Collection[int]) -> None:
+        """It is known who has these shards now."""
+        for shard in shards:
+            moved = self._moving.pop(shard, None)
+            if moved is not None:
+                moved.set()
 
     async def settled(self, table_id: str) -> None:
         """Return once the table's shard is not being handed over, or after a moment."""

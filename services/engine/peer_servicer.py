@@ -52,7 +52,7 @@ class PeerServicer(peer_pb2_grpc.PeerServiceServicer):
         self, request: peer_pb2.HandOverRequest, context: Context
     ) -> peer_pb2.HandOverResponse:
         """Give a shard away, to stay there."""
-        if not await self._sharing.hand_over(request.shard, request.engine, is_pinned=True):
+        if not await self._sharing.hand_over({request.shard}, request.engine, is_pinned=True):
             raise NoSuchEngine(
                 f"shard {request.shard} did not go to {request.engine}: either this engine does "
                 "not have it any more, or that one does not live or takes no shards"

@@ -2,7 +2,7 @@
 
 Every two seconds, and at once when there is news, the engine renews its lease and reads the board.
 Shards that became its own are loaded, those that became another's are let go, and what it has too
-much of is handed over, one shard after another.
+much of is handed over, a few tables at a time.
 """
 
 import asyncio
@@ -32,7 +32,8 @@ from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
 from services.engine.tables import Tables
 
-_HANDED_OVER_AT_ONCE: Final = 4
+_TABLES_AT_ONCE: Final = 16
+_TRIES_TO_LEAVE: Final = 3
 _FINISH_WITHIN_S: Final = 2.0
 _AFTER_LAPSE_MS: Final = 20
 _AGAIN_MS: Final = 200
@@ -76,6 +77,7 @@ class Sharing:
         self._bell = bell
         self._renew_ms = renew_ms
         self._is_taking = True
+        self._has_left = False
         self._is_serving = is_serving
         self._claims_from_ms = 0
         self._looking = asyncio.Lock()
@@ -126,6 +128,8 @@ class Sharing:
                 self._seen = upto
 
     async def _look(self) -> None:
+        if self._has_left:
+            return
         asked_ms = self._clock.monotonic_ms()
         if self._ownership.has_lapsed:
             self._claims_from_ms = asked_ms + _OTHERS_COME_BACK_MS
@@ -279,38 +283,39 @@ class Sharing:
 
     # Handing over ---------------------------------------------------------------------------------
 
-    async def hand_over(self, shard: int, to: str, *, is_pinned: bool = False) -> bool:
-        """Give one of our shards to an engine that lives and takes shards; whether it has it now.
+    async def hand_over(self, shards: Collection[int], to: str, *, is_pinned: bool = False) -> bool:
+        """Give shards of ours to an engine that lives and takes shards; whether it has them now.
 
-        What is under way at its tables is answered first, and who asks meanwhile waits; once the
+        What is under way at their tables is answered first, and who asks meanwhile waits; once the
         other engine knows, streams end with its address. Raises ``DatabaseAway``,
         ``DatabaseBusy``: then nobody knows, and the next look tells.
         """
-        if shard not in self._ownership.held or to == self._me.engine:
+        given = frozenset(shards)
+        if not given <= self._ownership.held or to == self._me.engine:
             return to == self._me.engine
-        self._moving.add(shard)
-        self._ownership.begin_move(shard)
+        self._moving |= given
+        self._ownership.begin_move(given)
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_FINISH_WITHIN_S):
-                    await self._tables.finish({shard})
-            given = await self._membership.hand_over(
-                self._me, shard, to, self._right_ms(), is_pinned=is_pinned
+                    await self._tables.finish(given)
+            is_given = await self._membership.hand_over(
+                self._me, given, to, self._right_ms(), is_pinned=is_pinned
             )
-            if given:
-                self._note(shard, Place(to, None, is_pinned))
+            if is_given:
+                self._note(given, Place(to, None, is_pinned))
                 await self._tell(to)
-                SHARDS_LOST.labels("HANDED_OVER").inc()
-            return given
+                SHARDS_LOST.labels("HANDED_OVER").inc(len(given))
+            return is_given
         finally:
-            self._tables.give_up({shard}, self._ownership.address_of)
-            self._moving.discard(shard)
-            self._ownership.end_move(shard)
+            self._tables.give_up(given, self._ownership.address_of)
+            self._moving -= given
+            self._ownership.end_move(given)
             SHARDS.set(len(self._ownership.held))
 
-    def _note(self, shard: int, place: Place) -> None:
+    def _note(self, shards: Collection[int], place: Place) -> None:
         board = self._ownership.board
-        places = (*board.places[:shard], place, *board.places[shard + 1 :])
+        places = tuple(place if s in shards else old for s, old in enumerate(board.places))
         self._ownership.follow(replace(board, places=places))
 
     async def _tell(self, engine: str) -> None:
@@ -340,8 +345,9 @@ class Sharing:
     def _balance(self) -> None:
         """Hand over in the background what others should have."""
         is_busy = self._balancing is not None and not self._balancing.done()
-        if not is_busy and not self._standstill.is_on and self._surplus():
-            self._balancing = asyncio.create_task(self._hand_surplus_over(1))
+        can_give = self._is_taking and not self._standstill.is_on
+        if not is_busy and can_give and self._surplus():
+            self._balancing = asyncio.create_task(self._hand_surplus_over())
 
     def _surplus(self) -> Mapping[int, str]:
         """Our shards that others should have, and who."""
@@ -353,16 +359,31 @@ class Sharing:
             if planned[shard] not in ("", self._me.engine)
         }
 
-    async def _hand_surplus_over(self, at_once: int) -> None:
-        """Until there is none, so many at the same time."""
-        while not self._standstill.is_on and (surplus := self._surplus()):
-            part = list(surplus.items())[:at_once]
-            done = await asyncio.gather(
-                *(self.hand_over(shard, to) for shard, to in part), return_exceptions=True
-            )
-            failed = [each for each in done if each is not True]
-            if failed:
-                _log.warning("hand_over_failed", error=str(failed[0]))
+    def _next_part(self) -> tuple[str, Collection[int]]:
+        """Some of the surplus for one engine: few tables, however many shards that is."""
+        surplus = self._surplus()
+        to = next(iter(surplus.values()), "")
+        tables = self._tables.count_by_shard()
+        part: list[int] = []
+        count = 0
+        for shard in (each for each, owner in surplus.items() if owner == to):
+            count += tables[shard]
+            if part and count > _TABLES_AT_ONCE:
+                break
+            part.append(shard)
+        return to, part
+
+    async def _hand_surplus_over(self) -> None:
+        """Part after part, until there is none."""
+        while not self._standstill.is_on:
+            to, part = self._next_part()
+            if not part:
+                return
+            given = False
+            with suppress(Unavailable, Exhausted):
+                given = await self.hand_over(part, to)
+            if not given:
+                _log.warning("hand_over_failed", engine=to, shards=len(part))
                 with suppress(Unavailable, Exhausted):
                     await self.look()
                 return
@@ -379,17 +400,21 @@ class Sharing:
 
     async def _leave(self) -> None:
         self._is_taking = False
+        if self._balancing is not None:
+            await asyncio.wait([self._balancing])
         with suppress(Unavailable, Exhausted):
             await self.look()
-            while self._surplus():
-                before = len(self._ownership.held)
-                await self._hand_surplus_over(_HANDED_OVER_AT_ONCE)
-                if len(self._ownership.held) >= before:
-                    break
+            for _ in range(_TRIES_TO_LEAVE):
+                await self._hand_surplus_over()
         self._tables.stop()
         with suppress(Unavailable, Exhausted):
-            await self._tables.finish(self._ownership.held)
+            left = frozenset(self._ownership.held)
+            await self._tables.finish(left)
+            self._has_left = True
             await self._membership.leave(self._me, self._right_ms())
+            if left:
+                others = [each.engine for each in self._ownership.board.living()]
+                await asyncio.gather(*(self._tell(e) for e in others if e != self._me.engine))
 
 
 class Ready(Protocol):

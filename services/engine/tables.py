@@ -1,6 +1,7 @@
 """The tables of this engine: making, loading, letting go; and what follows each commit."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Any, Final
 
@@ -265,6 +266,10 @@ class Tables:
         """Others may have our tables by now, and nobody knows who."""
         for actor in self._actors:
             actor.watchers.end_all(StreamEndReason.STREAM_END_REASON_NOT_OWNER)
+
+    def count_by_shard(self) -> Counter[int]:
+        """How many tables with something left to do are in memory."""
+        return Counter(shard_of(actor.table_id) for actor in self._actors.all_live())
 
     def unloaded_shards(self) -> frozenset[int]:
         """The shards of which a table is still to be loaded, or is lost."""

@@ -145,10 +145,10 @@ class LosableMembers:
         )
 
     async def hand_over(
-        self, me: Myself, shard: int, to: str, now_ms: int, *, is_pinned: bool = False
+        self, me: Myself, given: Collection[int], to: str, now_ms: int, *, is_pinned: bool = False
     ) -> bool:
         self._journal.refuse_if_away()
-        return await self._members.hand_over(me, shard, to, now_ms, is_pinned=is_pinned)
+        return await self._members.hand_over(me, given, to, now_ms, is_pinned=is_pinned)
 
     async def leave(self, me: Myself, now_ms: int) -> None:
         self._journal.refuse_if_away()
