@@ -65,8 +65,10 @@ class Board:
         match event.WhichOneof("event"):
             case "round_dealt":
                 deal = event.round_dealt
-                dealt = deal.racks[self.seat].tiles if self.seat >= 0 else ()
-                self.rack = [Tile(tile) for tile in dealt]
+                self.rack = []
+                for seat, dealt in enumerate(deal.racks):
+                    if dealt.tiles:  # only the own ones are shown
+                        self.seat, self.rack = seat, [Tile(tile) for tile in dealt.tiles]
                 self.gosterge, self.okey = _tile(deal.gosterge), _tile(deal.okey)
             case "tile_drawn" if event.tile_drawn.seat == self.seat:
                 self.rack.append(Tile(event.tile_drawn.tile))
