@@ -22,6 +22,15 @@ class MemoryMembers:
         self._members: dict[str, Member] = {}
         self._places = [Place("", 0) for _ in range(SHARD_COUNT)]
 
+    def kill(self, engine: str) -> None:
+        """Its lease has ended."""
+        member = self._members[engine]
+        self._members[engine] = replace(member, leased_ms=member.leased_ms - self._lease_ms)
+
+    def teach(self, engine: str, events: frozenset[int]) -> None:
+        """It can read these kinds of events."""
+        self._members[engine] = replace(self._members[engine], events=events)
+
     async def now_ms(self) -> int:
         return self._clock()
 
