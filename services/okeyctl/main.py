@@ -18,7 +18,13 @@ from okey_runtime.errors import RpcFailure
 from services.okeyctl import arena as arenas
 from services.okeyctl import audit as audits
 from services.okeyctl import hands as hand_lines
-from services.okeyctl import rating_commands, round_commands, void_command, wallet_commands
+from services.okeyctl import (
+    rating_commands,
+    round_commands,
+    shards,
+    void_command,
+    wallet_commands,
+)
 from services.okeyctl import simulate as simulation
 from services.okeyctl import tables as table_views
 from services.okeyctl.anchors import add_anchors, read_anchors
@@ -44,6 +50,7 @@ tables = typer.Typer(
 app.add_typer(tables, name="tables")
 app.add_typer(wallet_commands.app, name="wallet")
 app.add_typer(rating_commands.app, name="rating")
+app.add_typer(shards.app, name="shards")
 app.command()(wallet_commands.statement)
 app.command()(round_commands.verify)
 app.command()(round_commands.replay)
