@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 TYPED := libs services tools deploy tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock run demo test test-core test-rest test-all format lint protos protos-check \
+.PHONY: help setup lock run cluster demo test test-core test-rest test-all format lint protos protos-check \
 	bench arena mutations soak chaos manifests manifests-check sbom deploy-check clean
 
 help: ## list the targets
@@ -21,9 +21,11 @@ $(STAMP): requirements/dev.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	touch $@
 
-# What an interrupted start has left behind may have a python and half a pip; its RECORD comes last.
+# What an interrupted start has left behind may have a python and half a pip, whose RECORD comes last, or
+# a python that is still the one it was made from: pip would install into that.
 IS_TOO_OLD := sys.version_info < (3, 11)
-IS_USABLE := import importlib.metadata as m, sys; sys.exit($(IS_TOO_OLD) or m.files("pip") is None)
+IS_BROKEN := sys.prefix == sys.base_prefix or m.files("pip") is None
+IS_USABLE := import importlib.metadata as m, sys; sys.exit($(IS_TOO_OLD) or $(IS_BROKEN))
 define FIND_PYTHON
 if test -z "$(PYTHON)"; then \
 	echo "No Python found on the PATH: install 3.11 or newer, or name one with PYTHON=<path>." >&2; exit 1; fi; \
@@ -40,6 +42,9 @@ LOCK_FLAGS := --quiet --universal --python-version 3.11 --generate-hashes --no-e
 
 run: setup ## start the platform on this machine, with embedded databases
 	$(BIN)/python -m services.standalone
+
+cluster: setup ## start it as in production, several of each service on one PostgreSQL, to watch and to kill
+	$(BIN)/python -m services.standalone --cluster
 
 demo: setup ## start the platform and play whole matches with real clients
 	$(BIN)/okeyctl demo

@@ -18,7 +18,7 @@ from okey_runtime.tls import (
     refuse_plaintext_beyond_loopback,
 )
 
-__all__ = ["open_channel", "timeout_s"]
+__all__ = ["open_channel", "replicas_target", "timeout_s"]
 
 _BACKOFF_FIRST_MS: Final = 100
 _BACKOFF_LAST_MS: Final = 500
@@ -34,7 +34,8 @@ def open_channel(
     max_message_bytes: int = 4 << 20,
     security: Security = Plaintext.ON_LOOPBACK,
 ) -> grpc.aio.Channel:
-    """A channel to ``target`` (``host:port`` or ``dns:///name:port``); close it when done.
+    """A channel to ``target`` (``host:port``, ``dns:///name:port``, or what ``replicas_target``
+    gives); close it when done.
 
     Args:
         token: gives the ``authorization`` metadata of each call; None sends none.
@@ -64,6 +65,14 @@ def open_channel(
         )
 
     return RenewedChannel(security.files, open_one)
+
+
+def replicas_target(addresses: Iterable[str]) -> str:
+    """One target for several replicas at known addresses (``host:port``, the host an IPv4 address
+    if there are several): calls go to them in turn, past those that are away.
+    """
+    known = list(addresses)
+    return known[0] if len(known) == 1 else f"ipv4:{','.join(known)}"
 
 
 def service_config(idempotent: Iterable[str] = ()) -> str:

@@ -29,13 +29,20 @@ class Database:
         url: ``sqlite:////path/file.db`` or ``postgresql://user:password@host/name``.
         connections: PostgreSQL connections, or SQLite readers (its writer is always one).
         max_waiting: how many calls may be under way or waiting before further ones are refused.
+        idle_ms: after how long a PostgreSQL server ends a transaction whose client says nothing,
+            such as a process that is paused: until then others wait for its locks.
 
     Raises:
         ValueError: the URL names neither of the two, or an SQLite database in memory.
     """
 
     def __init__(
-        self, url: str | SecretStr, *, connections: int = 8, max_waiting: int = 4_096
+        self,
+        url: str | SecretStr,
+        *,
+        connections: int = 8,
+        max_waiting: int = 4_096,
+        idle_ms: int = 30_000,
     ) -> None:
         parsed = parse_url(url)
         self.dialect: Final = parsed.get_backend_name()
@@ -43,7 +50,7 @@ class Database:
         self._backend: Backend = (
             SqliteBackend(parsed, connections)
             if self.dialect == "sqlite"
-            else PostgresBackend(parsed, connections)
+            else PostgresBackend(parsed, connections, idle_ms)
         )
         self._max_waiting = max_waiting
         self._running: set[asyncio.Task[Any]] = set()

@@ -13,6 +13,7 @@ from typing import Final
 from joserfc.jwk import OKPKey
 from pydantic import BaseModel, ValidationError
 
+from okey_runtime.channel import replicas_target
 from okey_runtime.files import write_atomically
 from okey_runtime.keys import create_signing_key, load_signing_key
 
@@ -27,10 +28,11 @@ class PlatformNotRunning(Exception):
 
 
 class RunningProcess(BaseModel, frozen=True):
-    """One child: its process id, whether it takes work, ``host:port`` of what it serves, and of its
-    metrics ("" for none).
+    """One child: what it is one of, its process id, whether it takes work, ``host:port`` of what it
+    serves, and of its metrics ("" for none).
     """
 
+    kind: str
     pid: int
     is_ready: bool
     address: str
@@ -78,9 +80,13 @@ class DevPlatform(BaseModel, frozen=True):
         """Whether every child takes work."""
         return all(process.is_ready for process in self.processes.values())
 
-    def address(self, name: str) -> str:
-        """``host:port`` of the child of that name."""
-        return self.processes[name].address
+    def address(self, kind: str) -> str:
+        """Where callers find a service: ``host:port``, or one target for all processes of it."""
+        return replicas_target(self.addresses(kind).values())
+
+    def addresses(self, kind: str) -> dict[str, str]:
+        """``host:port`` of every process of a service, by its name."""
+        return {name: own.address for name, own in self.processes.items() if own.kind == kind}
 
 
 def dev_key_file() -> Path:

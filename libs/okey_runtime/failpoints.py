@@ -23,6 +23,7 @@ it raises comes out of the failpoint.
 
 POINTS: Final = frozenset(
     {
+        "engine.decided",
         "engine.before_call",
         "engine.replied",
         "engine.told",

@@ -67,6 +67,11 @@ class JwksFile:
         self.generation += 1
         _log.info("jwks_reloaded", path=str(self._path), key_ids=sorted(self._keys))
 
+    @property
+    def key_ids(self) -> list[str]:
+        """The ids of the keys that are trusted now, sorted."""
+        return sorted(self._keys)
+
     def find(self, key_id: str) -> VerifyingKey | None:
         """The key of that id, or None."""
         return self._keys.get(key_id)

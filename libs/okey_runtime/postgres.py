@@ -34,8 +34,10 @@ _AWAY_STATES: Final = frozenset({"57P01", "57P02", "57P03", "53300", READ_ONLY_T
 class PostgresBackend:
     """A PostgreSQL database; ``connections`` bounds how many transactions run at once."""
 
-    def __init__(self, url: URL, connections: int) -> None:
-        self._engine = postgres_engine(url, connections)
+    def __init__(
+        self, url: URL, connections: int, idle_ms: int = int(STATEMENT_TIMEOUT_S * 1000)
+    ) -> None:
+        self._engine = postgres_engine(url, connections, idle_ms)
 
     async def transact(self, work: Work[T], isolation: Isolation) -> T:
         """Run the work in one transaction, again from its start after a conflict, twelve times at
@@ -64,8 +66,12 @@ class PostgresBackend:
                 return await connection.run_sync(work)
 
 
-def postgres_engine(url: URL, connections: int) -> AsyncEngine:
-    """An async engine; a bare ``postgresql://`` is taken to mean asyncpg."""
+def postgres_engine(
+    url: URL, connections: int, idle_ms: int = int(STATEMENT_TIMEOUT_S * 1000)
+) -> AsyncEngine:
+    """An async engine; a bare ``postgresql://`` is taken to mean asyncpg. The server ends a
+    transaction whose client says nothing for ``idle_ms``.
+    """
     return create_async_engine(
         url.set(drivername="postgresql+asyncpg"),
         pool_size=connections,
@@ -78,7 +84,7 @@ def postgres_engine(url: URL, connections: int) -> AsyncEngine:
             "command_timeout": STATEMENT_TIMEOUT_S,
             "server_settings": {
                 "application_name": "okey",
-                "idle_in_transaction_session_timeout": f"{int(STATEMENT_TIMEOUT_S)}s",
+                "idle_in_transaction_session_timeout": f"{idle_ms}ms",
             },
         },
     )

@@ -17,10 +17,12 @@ import uvloop
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from okey_runtime import failpoints
+from okey.api.common.v1 import status_pb2_grpc
+from okey_runtime import failpoints, status_servicer
 from okey_runtime.access import ANY_ROLE, HEALTH, PUBLIC, AccessTable, reflection_access
 from okey_runtime.auth import JwksFile, TokenVerifier
 from okey_runtime.channel import open_channel
+from okey_runtime.checks import own_token_check
 from okey_runtime.clock import Clock, SystemClock
 from okey_runtime.config import Reflection, ServiceSettings
 from okey_runtime.files import write_atomically
@@ -33,6 +35,7 @@ from okey_runtime.peers import Peers
 from okey_runtime.readiness import Readiness
 from okey_runtime.served import Callers
 from okey_runtime.service_token import MetadataProvider
+from okey_runtime.status import Status
 from okey_runtime.tls import ClientTls, Security, is_loopback, server_credentials
 from okey_runtime.tls_roles import parse_roles
 
@@ -97,11 +100,12 @@ class ServiceServer:
         self.settings: Final = app.settings
         self.clock: Final[Clock] = clock or SystemClock()
         self.readiness: Final = Readiness(app.services)
+        self.status: Final = Status(_name_of(app), self.clock, self.readiness)
         self.grpc: Final = grpc.aio.server(
             interceptors=[
                 CallInterceptor(
-                    _callers(self.settings, self.clock),
-                    app.access | HEALTH | _reflection(self.settings),
+                    self._callers(),
+                    app.access | HEALTH | _reflection(self.settings) | status_servicer.ACCESS,
                     Gate(_limits(self.settings), self.clock),
                 )
             ],
@@ -155,6 +159,7 @@ class ServiceServer:
         await self.grpc.start()
         await self.readiness.started()
         self.is_serving = True
+        self.status.started_ms = self.clock.now_ms()
         if settings.address_file is not None:
             addresses = {"grpc": self.address, "metrics": self.metrics_address}
             write_atomically(settings.address_file, json.dumps(addresses))
@@ -181,6 +186,32 @@ class ServiceServer:
     def security(self) -> Security:
         """How other services are dialled."""
         return self._security
+
+    def _callers(self) -> Callers:
+        return Callers(self._verifier(), Peers(parse_roles(self.settings.tls_roles), self.clock))
+
+    def _verifier(self) -> TokenVerifier:
+        """Tells who calls; the status has what it trusts, and whether our own token would pass."""
+        settings = self.settings
+        if settings.jwks_file is None:
+            raise JwksMissing(
+                "no key to check tokens with: set OKEY_JWKS_FILE to the issuer's JWKS file"
+            )
+        keys = JwksFile(settings.jwks_file)
+        verifier = TokenVerifier(
+            keys,
+            issuer=settings.token_issuer,
+            audience=settings.token_audience,
+            skew_ms=settings.token_skew_ms,
+            clock=self.clock,
+        )
+        self.status.fact("issuer", lambda: settings.token_issuer)
+        self.status.fact("audience", lambda: settings.token_audience)
+        self.status.fact("keys", lambda: ", ".join(keys.key_ids))
+        if settings.service_token_file is not None:
+            look = own_token_check(settings.service_token_file, verifier, self.clock)
+            self.status.check("own token", look)
+        return verifier
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Run background work for as long as the service lives; if it fails, the service ends with
@@ -261,10 +292,11 @@ class ServiceServer:
         self.metrics_address = f"{host}:{metrics.port}"
         await self.readiness.announce()
         health_pb2_grpc.add_HealthServicer_to_server(self.readiness.servicer, self.grpc)
+        status = status_servicer.StatusServicer(self.status)
+        status_pb2_grpc.add_StatusServiceServicer_to_server(status, self.grpc)
         if self.settings.reflection_policy is not Reflection.OFF:
-            reflection.enable_server_reflection(
-                [*self.app.services, health.SERVICE_NAME, reflection.SERVICE_NAME], self.grpc
-            )
+            beside = (status_servicer.SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
+            reflection.enable_server_reflection([*self.app.services, *beside], self.grpc)
         if self.settings.health_port is not None:
             probed = grpc.aio.server(
                 options=[("grpc.so_reuseport", 0), ("grpc.max_concurrent_streams", _PROBES)]
@@ -346,10 +378,6 @@ async def _until_end(server: ServiceServer) -> None:
         await server.wait()
 
 
-def _callers(settings: ServiceSettings, clock: Clock) -> Callers:
-    return Callers(_verifier(settings, clock), Peers(parse_roles(settings.tls_roles), clock))
-
-
 def _limits(settings: ServiceSettings) -> CallLimits:
     return CallLimits(
         per_s=settings.calls_per_s,
@@ -365,15 +393,6 @@ def _reflection(settings: ServiceSettings) -> AccessTable:
     return reflection_access(PUBLIC if is_open else ANY_ROLE)
 
 
-def _verifier(settings: ServiceSettings, clock: Clock) -> TokenVerifier:
-    if settings.jwks_file is None:
-        raise JwksMissing(
-            "no key to check tokens with: set OKEY_JWKS_FILE to the issuer's JWKS file"
-        )
-    return TokenVerifier(
-        JwksFile(settings.jwks_file),
-        issuer=settings.token_issuer,
-        audience=settings.token_audience,
-        skew_ms=settings.token_skew_ms,
-        clock=clock,
-    )
+def _name_of(app: App) -> str:
+    """The package that an app is defined in: its service."""
+    return type(app).__module__.removesuffix(".app").rpartition(".")[2]

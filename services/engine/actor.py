@@ -11,6 +11,7 @@ from okey.errors import OkeyError
 from okey.rules.deal import SEED_BYTES
 from okey.table import commands as c
 from okey.table.decide import step
+from okey.table.events import Event
 from okey.table.state import TableState, running_timers, seated_players
 from okey_runtime.logging import get_logger
 from services.engine.accepted import Accepted, AcceptedRequests, AcceptedRow, Holds
@@ -61,7 +62,8 @@ class TableActor:
     """Holds a table's state; ``run`` must be running for commands to be decided.
 
     ``follow`` is called after each commit, ``lose`` once when the table must be loaded anew: the
-    journal went another way, or nobody knows which way it went.
+    journal went another way, or nobody knows which way it went. ``may_write`` raises where some
+    engine could not read the events.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class TableActor:
         follow: "Callable[[TableActor, Change], None]",
         lose: "Callable[[TableActor], None]",
         standstill: Standstill,
+        may_write: "Callable[[Sequence[Event]], None]" = lambda events: None,
     ) -> None:
         self.table_id: Final = table_id
         self.state: TableState | None = None
@@ -86,6 +89,7 @@ class TableActor:
         self._follow = follow
         self._lose = lose
         self._standstill = standstill
+        self._may_write = may_write
         self._queue: deque[_Envelope] = deque()
         self._idle: asyncio.Future[None] | None = None
         self._takeover: _Envelope | None = None
@@ -176,6 +180,11 @@ class TableActor:
         self._takeover.arrived_ms = self._clock.now_ms()
         return self._takeover.answer
 
+    def finish(self) -> None:
+        """Decide nothing more; ``run`` ends once the command under way is answered."""
+        self._is_lost = True
+        self._wake_up()
+
     @property
     def stopped_ms(self) -> int | None:
         """Since when no clock has run, where that is still to be made good."""
@@ -195,8 +204,7 @@ class TableActor:
         """Decide commands until the table is lost or the task is cancelled."""
         envelope: _Envelope | None = None
         try:
-            while not self._is_lost:
-                envelope = await self._next()
+            while (envelope := await self._next()) is not None:
                 if envelope.answer.done():
                     continue  # the caller has gone and nothing was begun
                 with Caught() as caught:
@@ -221,15 +229,15 @@ class TableActor:
         self._queue.insert(int(is_taken_over_first), envelope)
         self._wake_up()
 
-    async def _next(self) -> _Envelope:
-        """The next command, once something can be decided."""
-        while not self._queue or self._standstill.is_on:
+    async def _next(self) -> _Envelope | None:
+        """The next command, once something can be decided; None where nothing will be here."""
+        while not self._is_lost and (not self._queue or self._standstill.is_on):
             if self._standstill.is_on:
                 await self._standstill.over()
             else:
                 self._idle = asyncio.get_running_loop().create_future()
                 await self._idle
-        return self._queue.popleft()
+        return None if self._is_lost else self._queue.popleft()
 
     def _wake_up(self) -> None:
         if self._idle is not None and not self._idle.done():
@@ -265,6 +273,7 @@ class TableActor:
         events, after = step(before, envelope.command, context)
         if not events:
             return Accepted(self.seq, ())
+        self._may_write(events)
         payload = encode_events(events)
         row = Row(self.seq + 1, now_ms, events, envelope.request, payload)
         await self._append(before, after, row, envelope.names)

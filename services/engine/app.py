@@ -1,48 +1,72 @@
 """The only place where the engine's parts meet."""
 
 import asyncio
+import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import grpc
 
-from okey.api.engine.v1 import engine_pb2_grpc, players_pb2_grpc
+from okey.api.engine.v1 import engine_pb2_grpc, peer_pb2_grpc, players_pb2_grpc
 from okey.api.events.v1 import events_pb2_grpc
 from okey_runtime.access import AccessTable
+from okey_runtime.checks import peer_check, tell_database
+from okey_runtime.clock import Clock
 from okey_runtime.database import Database
 from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
 from okey_runtime.patience import until_there
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
-from services.engine import event_servicer, operator_servicer, player_servicer, servicer
+from services.engine import (
+    event_servicer,
+    operator_servicer,
+    peer_servicer,
+    player_servicer,
+    servicer,
+)
 from services.engine.ai import AiSeats, BotWorkers
 from services.engine.archive import Archive
 from services.engine.archiving import Archiving
 from services.engine.event_servicer import EventServicer
+from services.engine.everywhere import Everywhere
 from services.engine.feed import FedStore, Feed
+from services.engine.forwarding import Forwarding
 from services.engine.group_commit import GroupCommit
+from services.engine.here import Here
 from services.engine.invite_store import InviteStore
 from services.engine.invites import Invites
 from services.engine.journal import Journal
+from services.engine.members import Members, Membership, Myself
 from services.engine.money_events import MoneyEvents
 from services.engine.operator_servicer import OperatorServicer
 from services.engine.operators import Operators
+from services.engine.ownership import Ownership
+from services.engine.peer_servicer import PeerServicer
+from services.engine.peers import Peers
 from services.engine.player_servicer import PlayerDataServicer
 from services.engine.players import Players
 from services.engine.rating_sink import RatingSink
-from services.engine.renewal import Renewal
+from services.engine.record import EventKinds
+from services.engine.routes import Routes
 from services.engine.servicer import TableServicer
 from services.engine.settings import EngineSettings
+from services.engine.sharing import Sharing, ready_while_leased
 from services.engine.shedding import Limits, Shedding
 from services.engine.snapshots import Snapshots
 from services.engine.standstill import Standstill, WatchedStore
+from services.engine.status import tell_engine
 from services.engine.steady_clock import SteadyClock
 from services.engine.stores import Stores
+from services.engine.summaries import Summaries
 from services.engine.tables import Tables
 from services.engine.voiding import Voiding
 from services.engine.wallet_sink import WalletSink
+
+# Engines wait for one another's commits (ADR 13): one that is paused half-way must not stop all.
+_IDLE_MS: Final = 1_000
 
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
 COMMIT_EVERY_MS: Final = 5
@@ -60,6 +84,22 @@ class ServiceTokenFileMissing(Exception):
     """
 
 
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What is made before anything is served."""
+
+    token: MetadataProvider
+    journal: Journal
+    commit: GroupCommit
+    standstill: Standstill
+    feed: Feed
+    ownership: Ownership
+    tables: Tables
+    sharing: Sharing
+    voiding: Voiding
+    money: MoneyEvents
+
+
 class EngineApp:
     """The engine: a journal, an actor a table, and channels to wallet, rating and bots."""
 
@@ -69,6 +109,8 @@ class EngineApp:
         self._channels: list[grpc.aio.Channel] = []
         self._tables: Tables | None = None
         self._events: EventServicer | None = None
+        self._sharing: Sharing | None = None
+        self._peers: Peers | None = None
 
     @property
     def settings(self) -> EngineSettings:
@@ -77,19 +119,25 @@ class EngineApp:
 
     @property
     def services(self) -> Sequence[str]:
-        """Tables, operators, players' data, events."""
+        """Tables, operators, players' data, events, other engines."""
         return (
             servicer.SERVICE,
             operator_servicer.SERVICE,
             player_servicer.SERVICE,
             event_servicer.SERVICE,
+            peer_servicer.SERVICE,
         )
 
     @property
     def access(self) -> AccessTable:
         """Who may call what."""
-        of_tables = servicer.ACCESS | operator_servicer.ACCESS
-        return of_tables | player_servicer.ACCESS | event_servicer.ACCESS
+        return (
+            servicer.ACCESS
+            | operator_servicer.ACCESS
+            | player_servicer.ACCESS
+            | event_servicer.ACCESS
+            | peer_servicer.ACCESS
+        )
 
     async def start(self, host: ServiceServer) -> None:
         """Bring the schema up to date, load every table that is not done, serve; a database that
@@ -104,75 +152,140 @@ class EngineApp:
             raise ServiceTokenFileMissing("no token of its own: set OKEY_SERVICE_TOKEN_FILE")
         url = settings.database_url
         await until_there(lambda: migrate(url, MIGRATIONS))
-        self._database = Database(url)
-        journal, clock = Journal(self._database), SteadyClock(host.clock)
+        self._database = Database(url, idle_ms=_IDLE_MS)
+        membership = Members(self._database, settings.lease_ms)
+        clock = await until_there(lambda: _common_clock(host.clock, membership))
+        parts = self._parts(host, self._database, membership, clock)
+        self._tables, self._sharing = parts.tables, parts.sharing
+        host.spawn(parts.commit.run(), "group-commit")
+        host.spawn(parts.tables.timers.run(), "timers")
+        host.spawn(parts.tables.run(), "loading")
+        host.spawn(parts.standstill.run(), "standstill")
+        count = await until_there(parts.sharing.join)
+        _log.info("tables_found", count=count)
+        host.spawn(parts.sharing.run(), "sharing")
+        host.spawn(ready_while_leased(parts.ownership, clock, host.readiness), "readiness")
+        archiving = Archiving(Archive(self._database), clock, settings.archive_after_ms)
+        host.spawn(archiving.run(), "archiving")
+        self._serve(host, parts, clock, Routes(membership, clock, parts.sharing.look))
+        tell_engine(host.status, settings.engine_name)
+        tell_database(host.status, self._database, url, host.clock, MIGRATIONS)
+        for name, address in settings.called().items():
+            look = peer_check(self._open(host, address, parts.token), address, host.clock)
+            host.status.check(name, look)
+
+    def _parts(
+        self, host: ServiceServer, database: Database, membership: Members, clock: SteadyClock
+    ) -> "_Parts":
+        """What tables are made of, and this engine's share of them."""
+        settings = self._settings
+        assert settings.service_token_file is not None, "it was looked for"
         token = ServiceToken(settings.service_token_file)
+        kinds = EventKinds(frozenset(filter(None, settings.events_off.split(","))))
+        journal = Journal(database, settings.engine_name, kinds)
+        operators = Operators(database)
         standstill = Standstill(clock, settings.stall_ms)
-        feed = Feed(self._database, clock)
+        feed = Feed(database, clock)
         store = FedStore(WatchedStore(journal, standstill), feed)
         commit = GroupCommit(store, clock, every_ms=COMMIT_EVERY_MS)
         wallet = WalletSink(self._open(host, settings.wallet_address, token))
-        operators = Operators(self._database)
-        tables = self._tables = Tables(
-            Stores(journal, Snapshots(self._database), operators, settings.snapshot_every_rows),
+        ownership = Ownership(settings.engine_name, clock, settings.lease_ms, kinds)
+        bots = BotWorkers(self._open(host, settings.bots_address, token))
+        pace_ms = settings.hurried_ms(settings.bot_pace_ms)
+        tables = Tables(
+            Stores(journal, Snapshots(database), operators, settings.snapshot_every_rows),
             commit,
             clock,
             [wallet, RatingSink(self._open(host, settings.rating_address, token))],
-            AiSeats(
-                BotWorkers(self._open(host, settings.bots_address, token)),
-                clock,
-                settings.hurried_ms(settings.bot_pace_ms),
-                settings.bot_timeout_ms,
-            ),
-            settings.engine_name,
+            AiSeats(bots, clock, pace_ms, settings.bot_timeout_ms),
+            ownership,
             standstill,
         )
-        host.spawn(commit.run(), "group-commit")
-        host.spawn(tables.timers.run(), "timers")
-        count = await until_there(tables.recover)
-        _log.info("tables_found", count=count)
-        host.spawn(standstill.run(), "standstill")
-        renewal = Renewal(journal, clock, standstill, tables, settings.engine_name, host.address)
-        host.spawn(renewal.run(), "renewal")
-        archiving = Archiving(Archive(self._database), clock, settings.archive_after_ms)
-        host.spawn(archiving.run(), "archiving")
+        peers = self._peers = Peers(
+            token, lambda address, own: host.dial(address, own, tls_name=settings.tls_engine_name)
+        )
+        me = Myself(settings.engine_name, host.address, secrets.token_hex(16), kinds.known)
+        sharing = Sharing(
+            membership,
+            me,
+            ownership,
+            tables,
+            clock,
+            standstill,
+            peers,
+            settings.renew_ms,
+            lambda: host.is_serving,
+        )
+        voiding = Voiding(tables, journal, operators, wallet, clock)
+        money = MoneyEvents(journal, operators)
+        return _Parts(
+            token, journal, commit, standstill, feed, ownership, tables, sharing, voiding, money
+        )
+
+    def _serve(
+        self, host: ServiceServer, parts: "_Parts", clock: SteadyClock, routes: Routes
+    ) -> None:
+        """Register the servicers."""
+        settings = self._settings
+        tables, journal, sharing = parts.tables, parts.journal, parts.sharing
+        assert self._peers is not None, "they were made"
+        forwarding = Forwarding(parts.ownership, routes, self._peers)
+        summaries = Summaries(tables, parts.ownership, clock)
+        everywhere = Everywhere(settings.engine_name, journal, routes, self._peers, summaries.page)
+        here = Here(
+            settings.engine_name,
+            tables,
+            journal,
+            sharing,
+            everywhere,
+            self._peers,
+            host.readiness,
+            host.end,
+        )
         limits = Limits(settings.shed_lag_ms, settings.shed_rows, settings.most_streams)
-        shedding = Shedding(limits, standstill, commit)
+        shedding = Shedding(limits, parts.standstill, parts.commit)
+        assert self._database is not None, "it was opened"
         invites = Invites(InviteStore(self._database), tables.get, host.clock)
         engine_pb2_grpc.add_TableServiceServicer_to_server(
-            TableServicer(tables, journal, clock, settings, host.address, shedding, invites),
+            TableServicer(
+                tables,
+                journal,
+                clock,
+                settings,
+                host.address,
+                shedding,
+                invites,
+                routes,
+                forwarding,
+            ),
             host.grpc,
         )
         engine_pb2_grpc.add_OperatorServiceServicer_to_server(
-            OperatorServicer(
-                tables,
-                Voiding(tables, journal, operators, wallet, clock),
-                MoneyEvents(journal, operators),
-                clock,
-                host.readiness,
-                settings.engine_name,
-                host.address,
-                host.end,
-            ),
+            OperatorServicer(tables, parts.voiding, parts.money, everywhere, here, forwarding),
             host.grpc,
+        )
+        peer_pb2_grpc.add_PeerServiceServicer_to_server(
+            PeerServicer(tables, sharing, here, summaries), host.grpc
         )
         players_pb2_grpc.add_PlayerDataServiceServicer_to_server(
             PlayerDataServicer(Players(self._database), tables), host.grpc
         )
-        self._events = EventServicer(feed, clock, shedding)
+        self._events = EventServicer(parts.feed, clock, shedding)
         events_pb2_grpc.add_EventServiceServicer_to_server(self._events, host.grpc)
 
     async def drain(self) -> None:
-        """End every stream and take no more commands; the journal has everything."""
+        """Hand every shard over; what nobody takes ends here, and the journal has everything."""
         if self._events is not None:
             self._events.stop()
-        if self._tables is not None:
-            self._tables.stop()
+        if self._sharing is not None:
+            await self._sharing.leave()
 
     async def close(self) -> None:
         """Stop the tables, close channels and database."""
         if self._tables is not None:
             await self._tables.close()
+        if self._peers is not None:
+            await self._peers.close()
         await asyncio.gather(*(channel.close() for channel in self._channels))
         if self._database is not None:
             await self._database.close()
@@ -181,3 +294,12 @@ class EngineApp:
         channel = host.dial(address, token)
         self._channels.append(channel)
         return channel
+
+
+async def _common_clock(machine: Clock, membership: Membership) -> SteadyClock:
+    """The time of the database, which is that of all engines; read half-way between asking and
+    being answered.
+    """
+    asked_ms = machine.monotonic_ms()
+    now_ms = await membership.now_ms()
+    return SteadyClock(machine, now_ms - (asked_ms + machine.monotonic_ms()) // 2)

@@ -8,8 +8,9 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, select, update
 
 from services.engine.record import Request
-from services.engine.schema import feed, journal, players, seated, tables
+from services.engine.schema import feed, journal, players, seated, shards, tables
 from services.engine.set_based import delete_pairs, insert_new, put
+from services.engine.shards import shard_of
 
 
 @dataclass(slots=True)
@@ -55,8 +56,10 @@ Verdict = Taken | SitsElsewhere | None
 """None: the row went in."""
 
 
-def append_batch(connection: Connection, batch: Sequence[Append]) -> list[Verdict]:
-    """Write every row that can be written.
+def append_batch(
+    connection: Connection, batch: Sequence[Append], engine: str = ""
+) -> list[Verdict]:
+    """Write every row that can be written by this engine.
 
     A batch holds one row a table, since an owner waits for its row: of two, the second comes from
     somebody who believes to be the owner too, and is told that its place is taken.
@@ -70,7 +73,10 @@ def append_batch(connection: Connection, batch: Sequence[Append]) -> list[Verdic
         first.setdefault(row.table_id, row)
     # In one order everywhere, so that no two engines wait for each other.
     left = sorted(first.values(), key=lambda row: row.table_id)
-    verdicts: dict[str, Verdict] = {}
+    verdicts: dict[str, Verdict] = dict.fromkeys(
+        _made_elsewhere(connection, left, engine), Taken.SEQ
+    )
+    left = [row for row in left if row.table_id not in verdicts]
     while any(row.joined for row in left):
         savepoint = connection.begin_nested()
         taken = _write_rows(connection, left)
@@ -101,6 +107,26 @@ def _write_rows(connection: Connection, batch: Sequence[Append]) -> set[str]:
         row["position"] = position + place
     written = insert_new(connection, journal, rows)
     return {row.table_id for row in batch} - written
+
+
+def _made_elsewhere(connection: Connection, batch: Sequence[Append], engine: str) -> list[str]:
+    """The new tables of shards that another engine owns.
+
+    Whoever takes a shard over looks for its tables once, so no table may be made behind its back.
+    No key keeps a first row from it: what does is the shard's row, held until the commit.
+    """
+    made = {row.table_id: shard_of(row.table_id) for row in batch if row.is_first}
+    if not made:
+        return []
+    held = (
+        select(shards.c.shard)
+        .where(shards.c.shard.in_(sorted(set(made.values()))))
+        .where(shards.c.owner.is_(None) | (shards.c.owner == engine))
+        .order_by(shards.c.shard)
+        .with_for_update(read=True)
+    )
+    ours = set(connection.execute(held).scalars())
+    return [table_id for table_id, shard in made.items() if shard not in ours]
 
 
 def _take_positions(connection: Connection, count: int) -> int:

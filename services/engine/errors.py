@@ -84,6 +84,45 @@ class StandsStill(DatabaseAway):
         return 1_000
 
 
+class NotOwner(Unavailable):
+    """Another engine has the table; where nobody has it just now the address is empty: send the
+    same request again, there or to any engine.
+    """
+
+    reason = "NOT_OWNER"
+
+    def __init__(self, table_id: str, engine: str, address: str) -> None:
+        super().__init__(
+            f"engine {engine} has table {table_id}: send the same request to {address}"
+            if address
+            else f"no engine has table {table_id} just now: send the same request again"
+        )
+        self.table_id = table_id
+        self.engine = engine
+        self.address = address
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """Where to ask instead."""
+        return {"engine": self.engine, "address": self.address}
+
+
+class OwnerAway(Unavailable):
+    """The engine that has the table does not answer; if it is dead another one has its tables
+    within seconds: send the same request again.
+    """
+
+    reason = "OWNER_AWAY"
+
+
+class EventNotReadable(Unavailable):
+    """What the command would write is not known to every engine yet, while a new version is rolled
+    out; send the same request again later.
+    """
+
+    reason = "EVENT_NOT_READABLE"
+
+
 class WalletAway(Unavailable):
     """The wallet gives no definite answer; send the same request again."""
 

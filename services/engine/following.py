@@ -10,6 +10,8 @@ from okey.table.view import view
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Identity
 from services.engine.actor import TableActor
+from services.engine.errors import NotOwner
+from services.engine.metrics import REDIRECTED
 from services.engine.watching import Shown, StreamEndReason, Watcher
 from services.engine.wire import named_view, prompt_message
 
@@ -60,12 +62,22 @@ async def follow(
     while True:
         given = await watcher.next()
         if isinstance(given, int):
-            return engine_pb2.StreamEnd(reason=given, seq=seq)
+            return engine_pb2.StreamEnd(reason=given, seq=seq, address=watcher.moved_to)
         await write(given.wire)
         if isinstance(given, Shown):
             seq = given.seq
         else:
             given.written()
+
+
+def elsewhere(refusal: NotOwner, after_seq: int | None) -> engine_pb2.StreamEnd:
+    """The end of a stream that was opened at the wrong engine: where to open it instead."""
+    REDIRECTED.inc()
+    return engine_pb2.StreamEnd(
+        reason=engine_pb2.StreamEndReason.STREAM_END_REASON_NOT_OWNER,
+        seq=after_seq or 0,
+        address=refusal.address,
+    )
 
 
 def _first(actor: TableActor, player: str, start: From, now_ms: int) -> list[Shown]:

@@ -4,19 +4,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, Table, delete, func, select, update
+from sqlalchemy import Connection, Select, delete, select, update
 
+from okey_runtime import failpoints
 from okey_runtime.database import Database, Isolation
 from services.engine.accepted import AcceptedRow
 from services.engine.appending import Append, Verdict, append_batch
 from services.engine.archive import StoredRow, stored_rows
 from services.engine.players import NOWHERE
-from services.engine.record import Row, decode_events
-from services.engine.schema import cursors, journal, members, players, seated, snapshots, tables
-from services.engine.set_based import Values, put
+from services.engine.record import EventKinds, Row
+from services.engine.schema import cursors, journal, players, seated, snapshots, tables
+from services.engine.set_based import put_newer
+from services.engine.shards import id_ranges
 
 # The primary key keeps two owners apart, so nothing stronger is needed.
 _WRITES = Isolation.READ_COMMITTED
+_PAGE: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,20 @@ class Journal:
     ``DatabaseBusy``.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self, database: Database, engine: str = "", kinds: EventKinds | None = None
+    ) -> None:
+        """``engine`` is who appends: new tables of shards that another one owns are refused."""
         self._database = database
+        self._engine = engine
+        self._kinds = kinds or EventKinds()
 
     async def append(self, batch: Sequence[Append]) -> list[Verdict]:
         """Write rows of several tables in one transaction; one verdict each, in order."""
-        return await self._database.transact(lambda c: append_batch(c, batch), _WRITES)
+        failpoints.hit("engine.decided", batch)
+        return await self._database.transact(
+            lambda c: append_batch(c, batch, self._engine), _WRITES
+        )
 
     async def rows(self, table_id: str, after: int = 0) -> list[Row]:
         """The table's rows after the given one, oldest first; none where there is no such table.
@@ -72,7 +83,7 @@ class Journal:
         """
         stored = await self.stored_rows(table_id, after)
         return [
-            Row(row.seq, row.at_ms, decode_events(row.payload), row.request, row.payload)
+            Row(row.seq, row.at_ms, self._kinds.decode(row.payload), row.request, row.payload)
             for row in stored
         ]
 
@@ -89,11 +100,26 @@ class Journal:
             if row.request is not None and row.seq <= upto
         ]
 
-    async def unretired(self, after: str, limit: int) -> list[Unretired]:
-        """Tables with something left to do, by id, after the given one."""
-        query = _UNRETIRED.where(tables.c.table_id > after).limit(limit)
-        found = await self._database.read(lambda c: c.execute(query).all())
+    async def unretired(self, after: str, limit: int, before: str = "~") -> list[Unretired]:
+        """Tables with something left to do, by id, after the first given one and before the
+        second.
+        """
+        span = (tables.c.table_id > after) & (tables.c.table_id < before)
+        found = await self._database.read(
+            lambda c: c.execute(_UNRETIRED.where(span).limit(limit)).all()
+        )
         return [Unretired(row.table_id, row.deadline_ms) for row in found]
+
+    async def unretired_in(self, shards: Iterable[int]) -> list[Unretired]:
+        """All such tables of these shards."""
+        found: list[Unretired] = []
+        for start, end in id_ranges(shards):
+            after: str | None = start
+            while after is not None:
+                page = await self.unretired(after, _PAGE, end)
+                found += page
+                after = page[-1].table_id if len(page) == _PAGE else None
+        return found
 
     async def table_ids(self, after: str, limit: int, since_ms: int = 0) -> list[str]:
         """Tables that are not retired or were made since, by id, after the given one; 0 is all."""
@@ -131,8 +157,11 @@ class Journal:
         return {row.sink: row.seq for row in found}
 
     async def checkpoint(self, table_id: str, sink: str, seq: int) -> None:
-        """Note that the sink has answered the table's rows up to ``seq``."""
-        await self._put(cursors, {"table_id": table_id, "sink": sink, "seq": seq})
+        """Note that the sink has answered the table's rows up to ``seq``; never fewer than before,
+        whichever engine noted those.
+        """
+        row = {"table_id": table_id, "sink": sink, "seq": seq}
+        await self._database.transact(lambda c: put_newer(c, cursors, row, cursors.c.seq), _WRITES)
 
     async def retire(self, table_id: str) -> None:
         """Note that nothing is left to do for a closed table, so that it needs no snapshot."""
@@ -143,15 +172,3 @@ class Journal:
             connection.execute(delete(snapshots).where(snapshots.c.table_id == table_id))
 
         await self._database.transact(work, _WRITES)
-
-    async def renew(self, engine: str, address: str, now_ms: int) -> None:
-        """Say that the engine was alive at this moment."""
-        await self._put(members, {"engine": engine, "address": address, "renewed_ms": now_ms})
-
-    async def _put(self, table: Table, row: Values) -> None:
-        await self._database.transact(lambda c: put(c, table, [row]), _WRITES)
-
-    async def last_renewal_ms(self) -> int:
-        """When an engine was last known to be alive; 0 where none ever was."""
-        query = select(func.max(members.c.renewed_ms))
-        return await self._database.read(lambda c: c.execute(query).scalar()) or 0

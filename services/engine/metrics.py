@@ -106,5 +106,31 @@ STANDING_STILL_SECONDS: Final = Gauge(
 SNAPSHOTS: Final = Counter("okey_engine_snapshots_total", "Snapshots of tables that were kept.")
 ARCHIVED: Final = Counter("okey_engine_archived_tables_total", "Tables moved to the archive.")
 UNLOADED: Final = Gauge(
-    "okey_engine_unloaded_tables", "Tables that are still to be loaded since the engine started."
+    "okey_engine_unloaded_tables", "Tables that came to the engine and are still to be loaded."
+)
+SHARDS: Final = Gauge("okey_engine_shards", "Shards whose tables this engine serves.")
+UNOWNED_SHARDS: Final = Gauge(
+    "okey_engine_unowned_shards", "Shards that no living engine has, as this engine saw it last."
+)
+MEMBERS: Final = Gauge("okey_engine_members", "Engines that live, as this engine saw it last.")
+SHARDS_GAINED: Final = Counter(
+    "okey_engine_shards_gained_total",
+    "Shards that came to this engine: HANDED_OVER by another one, CLAIMED where nobody had them.",
+    ("reason",),
+)
+SHARDS_LOST: Final = Counter(
+    "okey_engine_shards_lost_total",
+    "Shards that went from this engine: HANDED_OVER, or LAPSED with its lease.",
+    ("reason",),
+)
+LEASE_AGE_SECONDS: Final = Gauge(
+    "okey_engine_lease_age_seconds", "How long ago this engine's lease was renewed."
+)
+FORWARDED: Final = Counter(
+    "okey_engine_forwarded_calls_total",
+    "Calls that were passed on to the engine of their table, by what came of it.",
+    ("code",),
+)
+REDIRECTED: Final = Counter(
+    "okey_engine_redirected_streams_total", "Streams that were told where their table is."
 )

@@ -18,8 +18,8 @@ from okey_runtime.interceptors import checked_message
 from okey_runtime.logging import get_logger
 from okey_runtime.validation import keeps_rules
 from services.engine.actor import TableActor
-from services.engine.errors import NotThisPlayer
-from services.engine.following import From, Write, follow, watching
+from services.engine.errors import NotOwner, NotThisPlayer
+from services.engine.following import From, Write, elsewhere, follow, watching
 from services.engine.invites import Invites, Knock
 from services.engine.player_commands import Numbered, PlayerCommands
 from services.engine.shedding import Shedding
@@ -75,9 +75,14 @@ class PlayStreams:
         """
         with self._shedding.stream():
             attach = await self._attached(requests, identity)
-            knock = Knock.of(identity, attach.invite)
-            actor = await self._invites.let_in(attach.table_id, knock)
             after = attach.after_seq if attach.HasField("after_seq") else None
+            try:
+                knock = Knock.of(identity, attach.invite)
+                actor = await self._invites.let_in(attach.table_id, knock)
+            except NotOwner as error:
+                end = elsewhere(error, after)
+                await write(engine_pb2.PlayResponse(end=end).SerializeToString())
+                return
             start = From(after, attach.with_view)
             with watching(actor, identity, start, self._clock) as watcher:
                 commands = StreamCommands(

@@ -5,8 +5,9 @@ that can read the rows heals them.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
+from typing import Final
 
 from okey.table.errors import TableIsClosed
 from okey_runtime.clock import Clock
@@ -14,6 +15,10 @@ from okey_runtime.logging import get_logger
 from services.engine.errors import TableQuarantined
 from services.engine.metrics import QUARANTINED
 from services.engine.operators import Operators, Stopped
+from services.engine.shards import shard_of
+
+_UNREADABLE: Final = 0
+"""The moment of tables that this process found unreadable; nobody knows since when they are."""
 
 _log = get_logger(__name__)
 
@@ -33,10 +38,25 @@ class Quarantine:
         """By id."""
         return self._stopped
 
-    async def load(self) -> None:
-        """Remember what an earlier process was told."""
-        self._stopped = dict(await self._operators.stopped())
-        QUARANTINED.set(len(self._stopped))
+    async def look(self, is_ours: Callable[[str], bool]) -> list[str]:
+        """Remember what other processes were told about our tables, and forget what does not hold
+        any more; the tables that stand still from now on.
+        """
+        seen = self._stopped
+        told = {t: why for t, why in (await self._operators.stopped()).items() if is_ours(t)}
+        if self._stopped is not seen:
+            return []  # something was decided here meanwhile: the next look sees it
+        unreadable = {t: stopped for t, stopped in seen.items() if stopped.at_ms == _UNREADABLE}
+        self._set(unreadable | told)
+        return sorted(told.keys() - seen.keys())
+
+    def forget_shards(self, shards: Collection[int]) -> None:
+        """Other engines have these shards' tables now."""
+        self._set({t: why for t, why in self._stopped.items() if shard_of(t) not in shards})
+
+    def _set(self, stopped: dict[str, Stopped]) -> None:
+        self._stopped = stopped
+        QUARANTINED.set(len(stopped))
 
     def refuse(self, table_id: str) -> None:
         """Raises ``TableQuarantined`` for a table that stands still."""
@@ -74,7 +94,9 @@ class Quarantine:
         """Its rows do not replay: it stands still until somebody releases it, or a new process
         tries.
         """
-        self.note(table_id, Stopped(0, f"its rows do not replay ({type(error).__name__})"))
+        self.note(
+            table_id, Stopped(_UNREADABLE, f"its rows do not replay ({type(error).__name__})")
+        )
         _log.error("table_quarantined", table_id=table_id, exc_info=error)
         return self._refusal(table_id)
 
@@ -104,20 +126,18 @@ class Quarantine:
 
     def forget(self, table_id: str) -> None:
         """The table is no more."""
-        self._stopped.pop(table_id, None)
-        QUARANTINED.set(len(self._stopped))
+        self._set({t: why for t, why in self._stopped.items() if t != table_id})
 
     async def lift(self, table_id: str) -> Stopped | None:
         """It may go on; since when it stood still, if it did."""
         await self._operators.lift(table_id)
-        stopped = self._stopped.pop(table_id, None)
-        QUARANTINED.set(len(self._stopped))
+        stopped = self._stopped.get(table_id)
+        self.forget(table_id)
         return stopped
 
     def note(self, table_id: str, stopped: Stopped) -> None:
         """It stands still in this process."""
-        self._stopped[table_id] = stopped
-        QUARANTINED.set(len(self._stopped))
+        self._set({**self._stopped, table_id: stopped})
 
     def _refusal(self, table_id: str) -> TableQuarantined:
         return TableQuarantined(f"table {table_id} stands still; operators are told")

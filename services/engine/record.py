@@ -4,14 +4,14 @@ Some of these are made for every command; they are not frozen, since that makes 
 slower to make.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, cast, get_args
 
 from okey.api.journal.v1 import journal_pb2
 from okey.table.events import Event, TileDiscarded, TileDrawn
-from okey_runtime.codec import UndecodableMessage, UnionCodec
+from okey_runtime.codec import UndecodableMessage, UnionCodec, case_name
 
 _EVENTS: Final = UnionCodec(get_args(Event), journal_pb2.StoredEvent, oneof="event", is_exact=True)
 
@@ -40,6 +40,35 @@ class Row:
     events: tuple[Event, ...]
     request: Request | None = None
     payload: bytes = field(default=b"", compare=False, repr=False)
+
+
+_FIELDS: Final = journal_pb2.StoredEvent.DESCRIPTOR.fields_by_name
+_NUMBERS: Final = {kind.__name__: _FIELDS[case_name(kind)].number for kind in get_args(Event)}
+EVERY_KIND: Final = frozenset(_NUMBERS.values())
+"""The kinds of events of this version, as the journal numbers them."""
+
+
+class EventKinds:
+    """The kinds of events that an engine knows; ``off`` are those that it is to behave as if it did
+    not, by name.
+    """
+
+    def __init__(self, off: Collection[str] = ()) -> None:
+        if unknown := set(off) - _NUMBERS.keys():
+            raise ValueError(f"{', '.join(sorted(unknown))}: there are no such kinds of events")
+        self._off = {_NUMBERS[name] for name in off}
+        self.known: Final = EVERY_KIND - self._off
+
+    def written(self, events: Iterable[Event]) -> frozenset[int]:
+        """The kinds of these events, as the journal numbers them."""
+        return frozenset(_NUMBERS[type(event).__name__] for event in events)
+
+    def decode(self, payload: bytes) -> tuple[Event, ...]:
+        """As ``decode_events``; a kind that is off is not known here either."""
+        events = decode_events(payload)
+        if self._off and not self.written(events) <= self.known:
+            raise UndecodableMessage("a row holds an event of a kind that is off here")
+        return events
 
 
 def encode_events(events: Sequence[Event]) -> bytes:

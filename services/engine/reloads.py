@@ -1,7 +1,7 @@
 """Tables that were lost: nobody knows which way their journal went, so they are loaded anew."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
@@ -27,6 +27,9 @@ class Reloads:
 
     def __bool__(self) -> bool:
         return bool(self._loading)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._loading)
 
     def is_loading(self, table_id: str) -> bool:
         """Whether the table is being loaded anew."""

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Index,
     LargeBinary,
     MetaData,
+    SmallInteger,
     String,
     Table,
     false,
@@ -157,7 +158,29 @@ members: Final = Table(
     metadata,
     Column("engine", String(100), primary_key=True),
     Column("address", String(255), nullable=False),
+    # When everything was last right at its tables, by its own steady clock.
     Column("renewed_ms", BigInteger, nullable=False),
+    # One run of the engine: a name that is used again is another member.
+    Column("incarnation", String(32), nullable=False, server_default=text("''")),
+    # When the database last heard of it, by the database's clock: from then on its lease runs.
+    Column("leased_ms", BigInteger, nullable=False, server_default=text("0")),
+    # Whether it takes shards: not before it serves, nor when it leaves.
+    Column("is_taking", Boolean, nullable=False, server_default=false()),
+    # The kinds of events that it can read: their numbers in journal.proto, with commas.
+    Column("events", String(2_000), nullable=False, server_default=text("''")),
+)
+
+# Which engine should have which tables; who can write to one is said by the journal's key alone.
+shards: Final = Table(
+    "shards",
+    metadata,
+    Column("shard", SmallInteger, primary_key=True, autoincrement=False),
+    # Nobody, where it is null.
+    Column("owner", String(100)),
+    # Since when clocks of its tables may stand still; null while all go.
+    Column("since_ms", BigInteger),
+    # An operator moved it there.
+    Column("is_pinned", Boolean, nullable=False, server_default=false()),
 )
 
 # The only place where display names stand; erasing a row here erases the name.

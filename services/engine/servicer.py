@@ -25,15 +25,19 @@ from okey_runtime.interceptors import validates_itself, writes_itself
 from services.engine.errors import (
     ArrangedTooOften,
     NoRound,
+    NoSuchTable,
+    NotOwner,
     NotThisPlayer,
     refuse_in_maintenance,
 )
 from services.engine.finished_round import find_round
-from services.engine.following import From, follow, watching
+from services.engine.following import From, elsewhere, follow, watching
+from services.engine.forwarding import Forwarding, forwarded
 from services.engine.invites import Invites, Knock
 from services.engine.journal import Journal
 from services.engine.play import PlayStreams
 from services.engine.player_commands import PlayerCommands, asked_hold, request_of
+from services.engine.routes import Routes
 from services.engine.settings import EngineSettings
 from services.engine.shedding import Shedding
 from services.engine.tables import Tables
@@ -75,6 +79,8 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class TableServicer(engine_pb2_grpc.TableServiceServicer):
     """The caller is the token's subject; roles and shapes were checked before it comes here."""
 
+    stub: Final = engine_pb2_grpc.TableServiceStub
+
     def __init__(
         self,
         tables: Tables,
@@ -84,7 +90,11 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         address: str,
         shedding: Shedding,
         invites: Invites,
+        routes: Routes,
+        forwarding: Forwarding,
     ) -> None:
+        self.forwarding: Final = forwarding
+        self._routes = routes
         self._tables = tables
         self._invites = invites
         self._shedding = shedding
@@ -97,6 +107,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self._streams = PlayStreams(tables, invites, self._commands, clock, shedding)
         self._arranged: OrderedDict[str, int] = OrderedDict()
 
+    @forwarded
     async def OpenTable(
         self, request: engine_pb2.OpenTableRequest, context: Context
     ) -> engine_pb2.OpenTableResponse:
@@ -115,6 +126,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
             table_id=config.table_id, seat=0, hold_status=status, invite=invite
         )
 
+    @forwarded
     async def TakeSeat(
         self, request: engine_pb2.TakeSeatRequest, context: Context
     ) -> engine_pb2.TakeSeatResponse:
@@ -126,6 +138,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         request.ClearField("invite")  # however it is written, the request is the same
         return await self._commands.take_seat(actor, request.player, request)
 
+    @forwarded
     async def LeaveSeat(
         self, request: engine_pb2.LeaveSeatRequest, context: Context
     ) -> engine_pb2.LeaveSeatResponse:
@@ -134,6 +147,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         actor = await self._tables.get(request.table_id)
         return await self._commands.leave_seat(actor, player, request)
 
+    @forwarded
     async def AddNonce(
         self, request: engine_pb2.AddNonceRequest, context: Context
     ) -> engine_pb2.AddNonceResponse:
@@ -141,11 +155,13 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         actor = await self._tables.get(request.table_id)
         return await self._commands.add_nonce(actor, current_identity().player, request)
 
+    @forwarded
     async def Act(self, request: engine_pb2.ActRequest, context: Context) -> engine_pb2.ActResponse:
         """One action of a turn."""
         actor = await self._tables.get(request.table_id)
         return await self._commands.act(actor, current_identity().player, request)
 
+    @forwarded
     async def Forfeit(
         self, request: engine_pb2.ForfeitRequest, context: Context
     ) -> engine_pb2.ForfeitResponse:
@@ -153,6 +169,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         actor = await self._tables.get(request.table_id)
         return await self._commands.forfeit(actor, current_identity().player, request)
 
+    @forwarded
     async def ReturnToSeat(
         self, request: engine_pb2.ReturnToSeatRequest, context: Context
     ) -> engine_pb2.ReturnToSeatResponse:
@@ -160,6 +177,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         actor = await self._tables.get(request.table_id)
         return await self._commands.return_to_seat(actor, current_identity().player, request)
 
+    @forwarded
     async def PlayOn(
         self, request: engine_pb2.PlayOnRequest, context: Context
     ) -> engine_pb2.PlayOnResponse:
@@ -167,6 +185,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         actor = await self._tables.get(request.table_id)
         return await self._commands.play_on(actor, current_identity().player, request)
 
+    @forwarded
     async def GetTable(
         self, request: engine_pb2.GetTableRequest, context: Context
     ) -> engine_pb2.GetTableResponse:
@@ -182,12 +201,15 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
     async def LocateTable(
         self, request: engine_pb2.LocateTableRequest, context: Context
     ) -> engine_pb2.LocateTableResponse:
-        """This engine: it owns every table so far."""
-        await self._tables.get(request.table_id)
-        return engine_pb2.LocateTableResponse(
-            address=self._address, engine=self._settings.engine_name
-        )
+        """The engine that has the table, by the database: no table is loaded for it."""
+        if await self._journal.registered(request.table_id) is None:
+            raise NoSuchTable(f"there is no table {request.table_id}")
+        owner = await self._routes.owner_of(request.table_id)
+        if owner is None:
+            raise NotOwner(request.table_id, "", "")
+        return engine_pb2.LocateTableResponse(address=owner.address, engine=owner.engine)
 
+    @forwarded
     async def WhereAmI(
         self, request: engine_pb2.WhereAmIRequest, context: Context
     ) -> engine_pb2.WhereAmIResponse:
@@ -202,6 +224,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
             return engine_pb2.WhereAmIResponse(seat=-1)
         return engine_pb2.WhereAmIResponse(table_id=table_id, seat=seat, address=self._address)
 
+    @forwarded
     async def ArrangeRack(
         self, request: engine_pb2.ArrangeRackRequest, context: Context
     ) -> engine_pb2.ArrangeRackResponse:
@@ -231,8 +254,13 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
     async def WatchTable(self, request: engine_pb2.WatchTableRequest, context: Context) -> None:
         """Follow a table."""
         identity = current_identity()
-        actor = await self._invites.let_in(request.table_id, Knock.of(identity, request.invite))
         after = request.after_seq if request.HasField("after_seq") else None
+        try:
+            actor = await self._invites.let_in(request.table_id, Knock.of(identity, request.invite))
+        except NotOwner as error:
+            end = elsewhere(error, after)
+            await context.write(engine_pb2.WatchTableResponse(end=end).SerializeToString())
+            return
         start = From(after, request.with_view)
         if actor.table.seat_of(identity.player) < 0:
             self._shedding.refuse_if_busy()
@@ -243,6 +271,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
             end = await follow(actor, watcher, start, self._clock, context.write)
             await context.write(engine_pb2.WatchTableResponse(end=end).SerializeToString())
 
+    @forwarded
     async def ListEvents(
         self, request: engine_pb2.ListEventsRequest, context: Context
     ) -> engine_pb2.ListEventsResponse:

@@ -42,6 +42,12 @@ def put(connection: Connection, table: Table, rows: Sequence[Values]) -> None:
         connection.execute(_upsert(connection.dialect.name, table), list(rows))
 
 
+def put_newer(connection: Connection, table: Table, row: Values, by: Column[Any]) -> None:
+    """Insert a row, or replace the one with its key where that has a smaller value in a column."""
+    insert = _upsert(connection.dialect.name, table, by.name)
+    connection.execute(insert, [row])
+
+
 def delete_pairs(
     connection: Connection, first: Column[Any], second: Column[Any], pairs: Sequence[Any]
 ) -> None:
@@ -68,11 +74,12 @@ def _from_values(table: Table) -> ReturningInsert[Any]:
 
 
 @cache
-def _upsert(dialect: str, table: Table) -> Any:
+def _upsert(dialect: str, table: Table, newer_by: str = "") -> Any:
     insert = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
     key = [column.name for column in table.primary_key.columns]
     values = {c.name: insert.excluded[c.name] for c in table.columns if c.name not in key}
-    return insert.on_conflict_do_update(index_elements=key, set_=values)
+    is_newer = table.c[newer_by] < insert.excluded[newer_by] if newer_by else None
+    return insert.on_conflict_do_update(index_elements=key, set_=values, where=is_newer)
 
 
 @cache

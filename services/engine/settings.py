@@ -1,7 +1,7 @@
 """Settings of the engine beside those of every service."""
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field, model_validator
 
@@ -20,6 +20,10 @@ class EngineSettings(ServiceSettings):
     """host:port or dns:///name:port of the bot workers."""
     engine_name: str = Field(default="engine", min_length=1, max_length=100)
     """This engine among the members; unique, and the same after a restart if it can be."""
+    lease_ms: int = Field(default=6_000, ge=200, le=60_000)
+    """For how long an engine that is not heard of keeps its tables; the same at all engines."""
+    renew_ms: int = Field(default=2_000, ge=50, le=20_000)
+    """How often it is heard of: a third of the lease, so that one that fails does no harm."""
 
     bot_pace_ms: int = Field(default=1_200, ge=0, le=10_000)
     """How long an AI seems to think before each action."""
@@ -44,10 +48,31 @@ class EngineSettings(ServiceSettings):
     most_streams: int = Field(default=20_000, ge=1)
     """How many streams may be open at once."""
 
+    events_off: str = Field(default="", pattern="^[A-Za-z,]*$")
+    """Tests only: kinds of events, with commas, that this engine is to behave as if it did not know
+    them, like a version from before them.
+    """
     clock_factor: int = Field(default=1, ge=1, le=10_000)
     """Tests only: every clock of every table runs this many times faster."""
 
-    _test_only = model_validator(mode="after")(refuse_in_production("clock_factor"))
+    _test_only = model_validator(mode="after")(refuse_in_production("clock_factor", "events_off"))
+
+    @model_validator(mode="after")
+    def _is_renewed_in_time(self) -> Self:
+        if 2 * self.renew_ms > self.lease_ms:
+            raise ValueError(
+                f"OKEY_RENEW_MS is {self.renew_ms} and OKEY_LEASE_MS {self.lease_ms}: a lease must "
+                "outlast a renewal that fails, so be at least twice as long"
+            )
+        return self
+
+    def called(self) -> dict[str, str]:
+        """Whom the engine calls, and where."""
+        return {
+            "wallet": self.wallet_address,
+            "rating": self.rating_address,
+            "bots": self.bots_address,
+        }
 
     def rules(self) -> RuleSet:
         """The rule set of new tables, its times divided by the clock factor."""

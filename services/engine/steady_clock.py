@@ -2,6 +2,7 @@
 
 Deadlines are wall time, since they outlast the process, but a machine whose clock is set must not
 ring or stretch them: so the wall is read once, and from then on it moves as the monotonic clock.
+An engine reads it off the database, so that all engines have the same whatever their machines'.
 """
 
 from okey_runtime.clock import Clock
@@ -10,9 +11,12 @@ from okey_runtime.clock import Clock
 class SteadyClock:
     """A ``Clock`` whose ``now_ms`` never jumps."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, offset_ms: int | None = None) -> None:
+        """``offset_ms`` is what the wall is ahead of the monotonic clock, else as it is now."""
         self._clock = clock
-        self._offset_ms = clock.now_ms() - clock.monotonic_ms()
+        if offset_ms is None:
+            offset_ms = clock.now_ms() - clock.monotonic_ms()
+        self._offset_ms = offset_ms
 
     def now_ms(self) -> int:
         """Milliseconds since the epoch, as the wall was when this clock was made."""

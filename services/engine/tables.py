@@ -1,29 +1,32 @@
 """The tables of this engine: making, loading, letting go; and what follows each commit."""
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Coroutine, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 from okey.errors import Exhausted, OkeyError, Unavailable
 from okey.table import commands as c
-from okey.table.commands import Timer, TimerKind
+from okey.table.commands import Timer
 from okey.table.state import running_timers
 from okey_runtime.logging import get_logger
 from services.engine.accepted import Accepted
 from services.engine.actor import Change, Committer, TableActor
+from services.engine.actors import Actors
 from services.engine.ai import AiSeats
 from services.engine.background import leave_failure, say_failure
-from services.engine.counting import count_row, count_table, uncount_table
+from services.engine.counting import count_row
 from services.engine.errors import EngineStopping, NoSuchTable, TableReloading
-from services.engine.journal import Unretired
 from services.engine.loading import Loader
+from services.engine.maintenance import Maintenance
 from services.engine.operators import Stopped
+from services.engine.ownership import Ownership
 from services.engine.quarantine import Quarantine
 from services.engine.record import Request
 from services.engine.recovery import Recovery
 from services.engine.relay import Relays, Sink
 from services.engine.reloads import Reloads
+from services.engine.shards import shard_of
 from services.engine.snapshots import Snapshotter
 from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
@@ -31,14 +34,13 @@ from services.engine.stores import Stores
 from services.engine.timers import Timers
 from services.engine.watching import StreamEndReason
 
-_KEPT_CLOSED: Final = 128
-_PAGE: Final = 1_000
-
 _log = get_logger(__name__)
 
 
 class Tables:
-    """Every table that is not retired has an actor here, unless it stands still or is loading."""
+    """Every table of our shards that is not retired has an actor here, unless it stands still or is
+    loading. ``check_owner`` is called where a table was lost: somebody else may have it.
+    """
 
     def __init__(
         self,
@@ -47,13 +49,14 @@ class Tables:
         clock: SteadyClock,
         sinks: Sequence[Sink],
         ai: AiSeats,
-        engine: str,
+        ownership: Ownership,
         standstill: Standstill,
     ) -> None:
+        self.check_owner: Callable[[], Coroutine[Any, Any, None]] = _nobody_asks
         self.timers: Final = Timers(clock, self._ring, standstill.notice)
         self._standstill = standstill
         standstill.on_begin = self.timers.clear
-        self.is_maintenance = False
+        self._maintenance = Maintenance(self._ring)
         self._journal = stores.journal
         self._operators = stores.operators
         self._loader = Loader(stores.journal, stores.snapshots)
@@ -66,13 +69,10 @@ class Tables:
         self._quarantine = Quarantine(stores.operators, clock)
         self._recovery = Recovery(clock, self._load_once)
         self._ai = ai
-        self._engine = engine
-        self._actors: dict[str, TableActor] = {}
-        self._closed: OrderedDict[str, TableActor] = OrderedDict()
-        self._runs: dict[str, asyncio.Task[None]] = {}
+        self._ownership = ownership
+        self._actors = Actors()
         self._loads: dict[str, asyncio.Task[TableActor]] = {}
         self._reloads = Reloads(self._load_lost)
-        self._held: dict[str, Timer] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._is_stopping = False
 
@@ -87,20 +87,20 @@ class Tables:
             OkeyError: the rules refuse it, or the player sits elsewhere.
         """
         table_id = command.config.table_id
-        self._refuse_if_stopping()
-        await self._until_reloaded(table_id)
+        await self._until_ready(table_id)
+        self._refuse_if_not_ours(table_id)
         self._reloads.refuse(table_id)
-        known = self._actors.get(table_id)
+        known = self._actors.live(table_id)
         if known is None and await self._journal.registered(table_id) is not None:
             known = await self.get(table_id)
-        if (known := known or self._actors.get(table_id)) is not None:
+        if (known := known or self._actors.live(table_id)) is not None:
             return known, await known.submit(command, request, names)
         actor = self._new_actor(table_id)
-        self._run(actor)
+        self._actors.run(actor)
         try:
             accepted = await actor.submit(command, request, names)
         except OkeyError:
-            self._stop(actor)
+            self._actors.stop(actor)
             raise
         return actor, accepted
 
@@ -108,9 +108,9 @@ class Tables:
         """The table, loaded if it has to be; where it is loaded anew that is waited for a moment.
 
         Raises:
-            NoSuchTable, TableQuarantined, TableReloading, EngineStopping, DatabaseAway.
+            NoSuchTable, TableQuarantined, TableReloading, EngineStopping, DatabaseAway, NotOwner.
         """
-        await self._until_reloaded(table_id)
+        await self._until_ready(table_id)
         known = self._known(table_id)
         if known is None and await self._journal.registered(table_id) is None:
             raise NoSuchTable(f"there is no table {table_id}")
@@ -120,25 +120,29 @@ class Tables:
         alive_ms = self._recovery.last_alive_ms(table_id)
         return known or self._known(table_id) or await self._load_once(table_id, alive_ms)
 
-    async def _until_reloaded(self, table_id: str) -> None:
+    async def _until_ready(self, table_id: str) -> None:
+        await self._ownership.settled(table_id)
         if not self._standstill.is_on:  # or it will not be soon
             await self._reloads.wait(table_id)
 
     def _known(self, table_id: str) -> TableActor | None:
-        """The table if it is in memory; raises what says that nobody can have it now."""
-        self._refuse_if_stopping()
+        """The table if it is in memory; raises what says that nobody can have it now.
+
+        Not one that is being taken over: until then the engine before may still write to it.
+        """
+        self._refuse_if_not_ours(table_id)
         self._reloads.refuse(table_id)
         self._quarantine.refuse(table_id)
-        if table_id in self._closed:
-            self._closed.move_to_end(table_id)
-        actor = self._actors.get(table_id) or self._closed.get(table_id)
+        if table_id in self._loads:
+            return None
+        actor = self._actors.get(table_id)
         if actor is not None and actor.state is None:
             raise TableReloading(f"table {table_id} is being made; send the request again")
         return actor
 
     def live(self) -> list[TableActor]:
         """The tables that are not closed, by id."""
-        actors = [actor for _, actor in sorted(self._actors.items())]
+        actors = self._actors.all_live()
         return [actor for actor in actors if actor.state and not actor.state.is_done]
 
     def go_on(self) -> list[asyncio.Future[Accepted]]:
@@ -148,20 +152,17 @@ class Tables:
         since_ms = self._standstill.since_ms
         assert since_ms is not None, "it stands still"
         takeovers = [
-            actor.go_on(self._engine, since_ms) for actor in self.live() if not actor.is_lost
+            actor.go_on(self._ownership.engine, since_ms)
+            for actor in self.live()
+            if not actor.is_lost
         ]
         self._standstill.end()
         return takeovers
 
     @property
     def is_settled(self) -> bool:
-        """Whether every table is loaded that was there at the start, or was lost since."""
-        return not self._reloads and self._recovery.is_over
-
-    @property
-    def inherited_ms(self) -> int:
-        """When an engine before this one last was alive."""
-        return self._recovery.last_renewal_ms
+        """Whether every table that was lost is back."""
+        return not self._reloads
 
     @property
     def quarantined(self) -> Mapping[str, Stopped]:
@@ -173,6 +174,8 @@ class Tables:
 
         The clocks of a table that stood still go on with what they had left then.
         """
+        await self._until_ready(table_id)
+        self._refuse_if_not_ours(table_id)
         stopped = await self._quarantine.lift(table_id)
         if stopped is None and table_id not in self._actors:
             return await self.get(table_id)
@@ -185,6 +188,8 @@ class Tables:
 
         Raises ``TableQuarantined`` where the table cannot be read, or why it is refused.
         """
+        await self._until_ready(table_id)
+        self._refuse_if_not_ours(table_id)
         if table_id in self.quarantined:
             async with self._quarantine.suspended(table_id, self._drop) as stopped:
                 if stopped is not None:
@@ -201,6 +206,8 @@ class Tables:
 
         Raises ``NoSuchTable``.
         """
+        await self._until_ready(table_id)
+        self._refuse_if_not_ours(table_id)
         if table_id not in self.quarantined and await self._journal.registered(table_id) is None:
             raise NoSuchTable(f"there is no table {table_id}")
         has_changed = await self._quarantine.stop(table_id, reason)
@@ -211,49 +218,92 @@ class Tables:
     async def set_maintenance(self, is_on: bool, operator: str) -> None:
         """Start no new tables and matches, or do so again; it outlives this process."""
         await self._operators.set_maintenance(is_on, operator, self._clock.now_ms())
-        self.is_maintenance = is_on
         _log.warning("maintenance_set", is_on=is_on, operator=operator)
-        while self._held and not is_on:
-            self._ring(*self._held.popitem())
+        self._maintenance.follow(is_on)
+
+    @property
+    def is_maintenance(self) -> bool:
+        """Whether new tables and matches are refused."""
+        return self._maintenance.is_on
+
+    async def look(self, shards: Collection[int]) -> None:
+        """Follow what operators and audits have decided, also at other engines; these shards are
+        ours.
+        """
+        self._maintenance.follow(await self._operators.is_maintenance())
+        for table_id in await self._quarantine.look(lambda t: shard_of(t) in shards):
+            self._drop(table_id)
 
     # Starting and stopping ------------------------------------------------------------------------
 
-    async def recover(self) -> int:
-        """Begin to load every table that has something left to do; returns how many there are."""
-        await self._quarantine.load()
-        self.is_maintenance = await self._operators.is_maintenance()
-        last_renewal_ms = await self._journal.last_renewal_ms()
-        found: list[Unretired] = []
-        while page := await self._journal.unretired(found[-1].table_id if found else "", _PAGE):
-            found += page
+    async def adopt(self, since: Mapping[int, int]) -> int:
+        """Begin to load every table of these shards that has something left to do; how many there
+        are. ``since`` is the moment since which the clocks of each shard stand still.
+        """
+        found = await self._journal.unretired_in(since)
         left = [table for table in found if table.table_id not in self.quarantined]
-        self._recovery.begin(left, last_renewal_ms)
-        self._spawn(self._recovery.run())
-        return len(left)
+        self._ownership.held |= since.keys()
+        return self._recovery.add(left, lambda table_id: since[shard_of(table_id)])
+
+    def give_up(self, shards: Collection[int], address_of: Callable[[int], str]) -> None:
+        """Let every table of these shards go at once: another engine has them, or will."""
+        self._ownership.held.difference_update(shards)
+        self._recovery.drop_shards(shards)
+        self._quarantine.forget_shards(shards)
+        self._actors.forget_closed(shards)
+        for actor in self._actors.of_shards(shards):
+            address = address_of(shard_of(actor.table_id))
+            self._let_go(actor, StreamEndReason.STREAM_END_REASON_MOVED, address)
+
+    async def finish(self, shards: Collection[int]) -> None:
+        """Decide no more at tables of these shards; returns once what is under way is answered."""
+        actors = self._actors.of_shards(shards)
+        for actor in actors:
+            actor.finish()
+        await self._actors.finished(actors)
+
+    def end_streams(self) -> None:
+        """Others may have our tables by now, and nobody knows who."""
+        for actor in self._actors:
+            actor.watchers.end_all(StreamEndReason.STREAM_END_REASON_NOT_OWNER)
+
+    def count_by_shard(self) -> Counter[int]:
+        """How many tables with something left to do are in memory."""
+        return Counter(shard_of(actor.table_id) for actor in self._actors.all_live())
+
+    def unloaded_shards(self) -> frozenset[int]:
+        """The shards of which a table is still to be loaded, or is lost."""
+        return self._recovery.unloaded_shards() | {shard_of(t) for t in self._reloads}
+
+    async def run(self) -> None:
+        """Load what was adopted, for as long as the engine lives."""
+        await self._recovery.run()
 
     async def loaded(self) -> None:
-        """Return once every table is there that was to be recovered."""
+        """Return once every table is there that was adopted."""
         await self._recovery.over()
 
-    def _refuse_if_stopping(self) -> None:
+    def _refuse_if_not_ours(self, table_id: str) -> None:
         if self._is_stopping:
             raise EngineStopping("this engine is stopping; send the request again")
+        self._ownership.refuse(table_id)
 
     def stop(self) -> None:
         """Take nothing new and end every stream."""
         self._is_stopping = True
-        for actor in [*self._actors.values(), *self._closed.values()]:
+        for actor in self._actors:
             actor.watchers.end_all(StreamEndReason.STREAM_END_REASON_SHUTTING_DOWN)
 
     async def close(self) -> None:
         """Stop every table; nothing that was acknowledged is lost by it."""
         self._is_stopping = True
-        for actor in list(self._actors.values()):
+        for actor in self._actors.all_live():
             self._let_go(actor, StreamEndReason.STREAM_END_REASON_SHUTTING_DOWN)
-        left = [*self._runs.values(), *self._loads.values(), *self._background]
+        left = [*self._loads.values(), *self._background]
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        await self._actors.close()
 
     # Loading --------------------------------------------------------------------------------------
 
@@ -267,7 +317,7 @@ class Tables:
         return await asyncio.shield(loading)
 
     async def _load(self, table_id: str, last_alive_ms: int) -> TableActor:
-        """Replay, take over, go on from the cursors. Raises ``TableQuarantined``."""
+        """Replay, take over, go on from the cursors. Raises ``TableQuarantined``, ``NotOwner``."""
         actor = self._new_actor(table_id)
         [loaded] = await asyncio.gather(self._loader.load(actor), return_exceptions=True)
         if isinstance(loaded, Unavailable | Exhausted):
@@ -275,52 +325,53 @@ class Tables:
         if isinstance(loaded, BaseException):
             raise self._quarantine.stop_unreadable(table_id, loaded) from loaded
         cursors = await self._journal.cursors(table_id)
-        self._quarantine.refuse_load(table_id)  # it may have been stopped meanwhile
+        # Meanwhile it may have been stopped, or handed over.
+        self._quarantine.refuse_load(table_id)
+        self._refuse_if_not_ours(table_id)
         self._recovery.drop(table_id)
         self.snapshotter.begin(table_id, loaded.snapshot_seq)
-        self._run(actor)
+        self._actors.run(actor)
         self._relays.go_on(actor, loaded.changes, cursors)
         if actor.table.is_done:
             self._retire_if_told(actor)
         else:
-            await actor.go_on(self._engine, max(last_alive_ms, loaded.last_ms))
+            since_ms = max(last_alive_ms, loaded.last_ms)
+            await actor.go_on(self._ownership.engine, since_ms)
         return actor
 
     def _new_actor(self, table_id: str) -> TableActor:
         return TableActor(
-            table_id, self._clock, self._commit, self._follow, self._lost, self._standstill
+            table_id,
+            self._clock,
+            self._commit,
+            self._follow,
+            self._lost,
+            self._standstill,
+            self._ownership.refuse_unreadable,
         )
-
-    def _run(self, actor: TableActor) -> None:
-        self._actors[actor.table_id] = actor
-        count_table(actor.state)
-        self._runs[actor.table_id] = asyncio.create_task(actor.run(), name=actor.table_id)
 
     # Letting go -----------------------------------------------------------------------------------
 
-    def _stop(self, actor: TableActor) -> None:
-        if self._actors.get(actor.table_id) is not actor:
-            return
-        del self._actors[actor.table_id]
-        uncount_table(actor.state)
-        self._runs.pop(actor.table_id).cancel()
-
     def _drop(self, table_id: str) -> None:
-        actor = self._actors.get(table_id)
+        actor = self._actors.live(table_id)
         if actor is not None:
             self._let_go(actor, StreamEndReason.STREAM_END_REASON_TABLE_RELOADED)
 
-    def _let_go(self, actor: TableActor, reason: StreamEndReason.ValueType) -> None:
+    def _let_go(
+        self, actor: TableActor, reason: StreamEndReason.ValueType, address: str = ""
+    ) -> None:
         self.timers.disarm(actor.table_id)
-        self._held.pop(actor.table_id, None)
+        self._maintenance.forget(actor.table_id)
         self.snapshotter.forget(actor.table_id)
         self._ai.forget(actor.table_id)
         self._relays.forget(actor.table_id)
-        actor.watchers.end_all(reason)
-        self._stop(actor)
+        actor.watchers.end_all(reason, address)
+        self._actors.stop(actor)
 
     def _lost(self, actor: TableActor) -> None:
-        """The journal went another way than the actor: forget what it thinks, load anew."""
+        """The journal went another way than the actor: forget what it thinks, load anew, unless
+        another engine has it.
+        """
         if not self._is_stopping and not self._reloads.is_loading(actor.table_id):
             # From here on the table's clocks stand still, if they have not before.
             known_ms = (actor.stopped_ms, self._standstill.since_ms)
@@ -328,17 +379,18 @@ class Tables:
             self._spawn(self._reloads.load(actor.table_id, since_ms))
 
     async def _load_lost(self, table_id: str, since_ms: int) -> None:
+        await self.check_owner()
         await self._drop_lost(table_id)
+        if not self._ownership.has(table_id):
+            return
         if table_id not in self._actors and await self._journal.registered(table_id) is not None:
             await self._load_once(table_id, since_ms)
 
     async def _drop_lost(self, table_id: str) -> None:
-        actor = self._actors.get(table_id)
+        actor = self._actors.live(table_id)
         if actor is None or not actor.is_lost:
             return
-        if (run := self._runs.get(table_id)) is not None:
-            # It ends by itself, once it has answered whoever waits.
-            await asyncio.wait([run])
+        await self._actors.finished([actor])
         self._let_go(actor, StreamEndReason.STREAM_END_REASON_TABLE_RELOADED)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -361,17 +413,14 @@ class Tables:
             self._spawn(self.snapshotter.write())
 
     def _ring(self, table_id: str, timer: Timer) -> None:
-        if self.is_maintenance and timer.kind is TimerKind.COUNTDOWN:
-            self._held[table_id] = timer  # it waits, and whoever sits there may leave
-            return
-        actor = self._actors.get(table_id)
-        if actor is not None:
+        actor = self._actors.live(table_id)
+        if actor is not None and not self._maintenance.holds(table_id, timer):
             actor.post(c.Expire(timer))
 
     def _retire_if_told(self, actor: TableActor) -> None:
         """A closed table whose sinks know everything needs no memory any more."""
         is_told = actor.table.is_done and self._relays.are_idle(actor.table_id)
-        if is_told and self._actors.get(actor.table_id) is actor:
+        if is_told and self._actors.is_live(actor):
             self._spawn(self._retire(actor))
 
     async def _retire(self, actor: TableActor) -> None:
@@ -380,12 +429,10 @@ class Tables:
         except (Unavailable, Exhausted) as error:
             # The next start finds it again.
             _log.debug("retire_failed", table_id=actor.table_id, error=str(error))
-        if self._actors.get(actor.table_id) is not actor:
-            return  # let go meanwhile, perhaps loaded anew
-        del self._actors[actor.table_id]
-        self.snapshotter.forget(actor.table_id)
-        uncount_table(actor.state)
-        self._closed[actor.table_id] = actor
-        while len(self._closed) > _KEPT_CLOSED:
-            table_id, _ = self._closed.popitem(last=False)
-            self._runs.pop(table_id).cancel()
+        if self._actors.is_live(actor):  # it was not let go meanwhile, or loaded anew
+            self.snapshotter.forget(actor.table_id)
+            self._actors.retire(actor)
+
+
+async def _nobody_asks() -> None:
+    """There is no other engine."""

@@ -68,6 +68,8 @@ class Watcher:
         self._cutting: asyncio.TimerHandle | None = None
         self._unread: deque[Sent] = deque()
         self._end: StreamEndReason.ValueType | None = None
+        self.moved_to = ""
+        """Where the table is now, for a stream that ends because it is elsewhere."""
         self._reader: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -134,7 +136,8 @@ class Watchers:
     """Everybody who follows one table, and the rows that a returning one may have missed."""
 
     def __init__(self) -> None:
-        self._watchers: set[Watcher] = set()
+        # In the order in which they came, so that all who see the same are told in one order.
+        self._watchers: dict[Watcher, None] = {}
         self._kept: deque[_Kept] = deque(maxlen=KEPT_ROWS)
         self._seats: tuple[Seat, ...] = ()
         self._owners: tuple[str, ...] = ()
@@ -148,7 +151,7 @@ class Watchers:
     ) -> Watcher:
         """A new watcher, who gets every row from now on; ``remove`` it at the end."""
         watcher = Watcher(player, with_view, cut)
-        self._watchers.add(watcher)
+        self._watchers[watcher] = None
         WATCHERS.inc()
         return watcher
 
@@ -156,12 +159,13 @@ class Watchers:
         """The stream is over."""
         watcher.close()
         if watcher in self._watchers:
-            self._watchers.remove(watcher)
+            del self._watchers[watcher]
             WATCHERS.dec()
 
-    def end_all(self, reason: StreamEndReason.ValueType) -> None:
-        """End every stream."""
+    def end_all(self, reason: StreamEndReason.ValueType, moved_to: str = "") -> None:
+        """End every stream; ``moved_to`` is where the table is now, if that is elsewhere."""
         for watcher in self._watchers:
+            watcher.moved_to = watcher.moved_to or moved_to
             watcher.end(reason)
 
     def keep(self, before: TableState | None, row: Row) -> None:

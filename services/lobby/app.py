@@ -9,6 +9,7 @@ from redis.asyncio import Redis
 
 from okey.api.lobby.v1 import lobby_pb2_grpc, operator_pb2_grpc
 from okey_runtime.access import AccessTable
+from okey_runtime.checks import peer_check, redis_check
 from okey_runtime.redis import open_redis
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
@@ -106,6 +107,15 @@ class LobbyApp:
         operators = LobbyOperatorServicer(quick_match.tickets, quick_match.window, host.clock)
         operator_pb2_grpc.add_LobbyOperatorServiceServicer_to_server(operators, host.grpc)
         host.spawn(tables.run(), "table-list")
+        host.status.check("redis", redis_check(self._redis))
+        called = {
+            "engine": (address, name),
+            "wallet": (settings.wallet_address, ""),
+            "rating": (settings.rating_address, ""),
+        }
+        for service, (where, tls_name) in called.items():
+            channel = self._keep(host.dial(where, own, tls_name=tls_name))
+            host.status.check(service, peer_check(channel, where, host.clock))
 
     async def drain(self) -> None:
         """End the streams, and seat the groups in hand; others take up what is left of them."""

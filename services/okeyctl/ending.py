@@ -17,7 +17,7 @@ from okey_runtime.keys import KeyFileBroken
 from okey_runtime.service_token import ServiceTokenMissing
 from okey_runtime.tls import CertificateBroken, PlaintextRefused
 from services.okeyctl.anchors import AnchorFileBroken
-from services.okeyctl.reach import TokenFileMissing
+from services.okeyctl.reach import TokenFileMissing, TokenUnreadable
 
 FINDINGS: Final = 1
 """Exit status of a command that worked and found something wrong."""
@@ -27,6 +27,7 @@ UNUSABLE: Final = 2
 _KNOWN: Final = (
     PlatformNotRunning,
     TokenFileMissing,
+    TokenUnreadable,
     ServiceTokenMissing,
     KeyFileBroken,
     CertificateBroken,

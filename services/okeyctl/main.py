@@ -22,6 +22,7 @@ from services.okeyctl import (
     player_commands,
     rating_commands,
     round_commands,
+    shards,
     ticket_commands,
     void_command,
     wallet_commands,
@@ -31,6 +32,7 @@ from services.okeyctl import tables as table_views
 from services.okeyctl.anchors import add_anchors, read_anchors
 from services.okeyctl.demo.platform import PlatformDidNotStart
 from services.okeyctl.demo.run import DidNotHappen, run_demo
+from services.okeyctl.doctor.command import doctor
 from services.okeyctl.ending import FINDINGS, Output, failures, refusals, refuse
 from services.okeyctl.live import in_place
 from services.okeyctl.options import DataDir, EngineAddress, Invite, TokenFile, WalletAddress
@@ -52,9 +54,11 @@ app.add_typer(wallet_commands.app, name="wallet")
 app.add_typer(rating_commands.app, name="rating")
 app.add_typer(player_commands.app, name="player")
 app.add_typer(ticket_commands.app, name="tickets")
+app.add_typer(shards.app, name="shards")
 app.command()(wallet_commands.statement)
 app.command()(round_commands.verify)
 app.command()(round_commands.replay)
+app.command()(doctor)
 # What it was called first.
 tables.command("verify", hidden=True)(round_commands.verify)
 

@@ -1,11 +1,14 @@
 """How a command reaches a service: this machine's own platform, or a named address with a token."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import grpc
+from joserfc import jws
+from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
 
 from okey_runtime.auth import Role, load_signing_key, mint
@@ -22,6 +25,10 @@ TTL_MS: Final = 3_600_000
 
 class TokenFileMissing(Exception):
     """An address was named, and no token for it; the message says which option to give."""
+
+
+class TokenUnreadable(Exception):
+    """What should be a token is none; the message says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +67,10 @@ def reach(service: str, data_dir: Path, address: str | None, token_file: Path | 
             f"{address} is not this machine's own platform: name an operator's token with "
             "--token-file"
         )
-    return Reach(address, ServiceToken(token_file), _security(service))
+    return Reach(address, ServiceToken(token_file), security_of(service))
 
 
-def _security(service: str) -> Security:
+def security_of(service: str) -> Security:
     """How to dial a named address, by the same variables as a service's."""
     settings = DialSettings()
     security = settings.security()
@@ -88,3 +95,17 @@ def dev_token(
         ttl_ms=ttl_ms,
         name=name,
     )
+
+
+def subject_of(token: str) -> str:
+    """Who a token speaks for, as its claims say; whoever is called checks its signature.
+
+    Raises:
+        TokenUnreadable: it is no token.
+    """
+    try:
+        claims = jws.extract_compact(token.encode()).payload
+        subject = json.loads(claims)["sub"]
+    except (JoseError, ValueError, KeyError, TypeError) as error:
+        raise TokenUnreadable("that is no token: a JWT has a subject") from error
+    return str(subject)

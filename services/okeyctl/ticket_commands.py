@@ -13,7 +13,6 @@ from rich.table import Table
 
 from okey.api.common.v1 import common_pb2
 from okey.api.lobby.v1 import lobby_pb2, operator_pb2, operator_pb2_grpc
-from okey_runtime.channel import open_channel
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from okey_runtime.identity import SUBJECT_PATTERN
 from services.okeyctl.ending import Output, refusals, refuse
@@ -56,7 +55,7 @@ def show(
     request = operator_pb2.ShowTicketRequest(player=_checked(player))
 
     async def ask(way: Reach) -> operator_pb2.PlayerTicket:
-        async with open_channel(way.address, token=way.token) as channel:
+        async with way.open() as channel:
             stub = operator_pb2_grpc.LobbyOperatorServiceStub(channel)
             return (await stub.ShowTicket(request, timeout=_TIMEOUT_S)).ticket
 
@@ -76,7 +75,7 @@ def cancel(
     request = operator_pb2.WithdrawTicketRequest(player=_checked(player))
 
     async def ask(way: Reach) -> operator_pb2.PlayerTicket:
-        async with open_channel(way.address, token=way.token) as channel:
+        async with way.open() as channel:
             stub = operator_pb2_grpc.LobbyOperatorServiceStub(channel)
             return (await stub.WithdrawTicket(request, timeout=_TIMEOUT_S)).ticket
 
@@ -86,7 +85,7 @@ def cancel(
 
 
 async def _fetch(way: Reach, limit: int) -> list[operator_pb2.PlayerTicket]:
-    async with open_channel(way.address, token=way.token) as channel:
+    async with way.open() as channel:
         stub = operator_pb2_grpc.LobbyOperatorServiceStub(channel)
         found: list[operator_pb2.PlayerTicket] = []
         async for page in _pages(stub, min(limit, _PAGE)):

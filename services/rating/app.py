@@ -8,6 +8,7 @@ from redis.asyncio import Redis
 from okey.api.rating.v1 import rating_pb2_grpc
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey_runtime.access import AccessTable
+from okey_runtime.checks import redis_check, tell_database
 from okey_runtime.config import ServiceSettings
 from okey_runtime.database import Database
 from okey_runtime.migrations import migrate
@@ -72,6 +73,9 @@ class RatingApp:
         servicer = RatingServicer(store, board, rules, host.clock)
         rating_pb2_grpc.add_RatingServiceServicer_to_server(servicer, host.grpc)
         host.spawn(board.run(), "boards")
+        tell_database(host.status, self._database, url, host.clock, MIGRATIONS)
+        if self._redis is not None:
+            host.status.check("redis", redis_check(self._redis))
 
     async def drain(self) -> None:
         """Nothing to hand over: every call is one transaction."""

@@ -13,11 +13,15 @@ from typing import Final
 
 from okey_runtime.clock import SystemClock
 from okey_runtime.dev_platform import DATA_DIR_VARIABLE, dev_key_file, make_dev_key
+from okey_runtime.keys import make_chain_key
 from services.standalone.banner import banner
-from services.standalone.plan import NAMES, plan_children
+from services.standalone.plan import DATABASES, ChildPlan, chain_key_file, plan_children
 from services.standalone.ports import Ports, fixed_ports, free_ports
-from services.standalone.supervisor import Say, Supervisor
+from services.standalone.postgres import ClusterPostgres
+from services.standalone.shape import POSTGRES, Shape
+from services.standalone.supervisor import Supervisor
 from services.standalone.tokens import ServiceTokens
+from services.standalone.view import Screen
 
 _PRIVATE_UMASK: Final = 0o077
 _CHUNK: Final = 4_096
@@ -33,27 +37,31 @@ class DataFolderUnusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to run: an absolute data folder, free ports instead of the fixed ones, and whether to
-    stop when stdin ends too, so that whoever started us need not be alive to stop us.
+    """How to run: how many processes, an absolute data folder, free ports instead of the fixed
+    ones, and whether to stop when stdin ends too, so that whoever started us need not be alive to
+    stop us.
     """
 
+    shape: Shape
     data_dir: Path
     has_free_ports: bool = False
     stops_with_stdin: bool = False
 
 
-async def run_platform(options: Options, say: Say) -> None:
+async def run_platform(options: Options, screen: Screen) -> None:
     """Run the platform until it is asked to stop: by SIGINT, SIGTERM, or as the options say.
 
     Raises:
-        DataFolderInUse, DataFolderUnusable, PortTaken, ValkeyMissing, ChildEnded, ChildNotReady,
-        KeyFileBroken: it cannot run; whatever was started has been stopped again.
+        DataFolderInUse, DataFolderUnusable, PortTaken, ValkeyMissing, PostgresMissing,
+        PostgresFailed, ChildEnded, ChildNotReady, KeyFileBroken: it cannot run; whatever was
+        started has been stopped again.
     """
     # Tokens and databases are this user's own; children inherit it.
     os.umask(_PRIVATE_UMASK)
     with _held(options.data_dir):
-        ports = free_ports(NAMES) if options.has_free_ports else fixed_ports(NAMES)
-        await _run(options.data_dir, ports, _wish_to_stop(options), say)
+        names, first = options.shape.names, options.shape.first_port
+        ports = free_ports(names) if options.has_free_ports else fixed_ports(names, first)
+        await _run(options.shape, options.data_dir, ports, _wish_to_stop(options), screen)
 
 
 def _wish_to_stop(options: Options) -> asyncio.Event:
@@ -73,26 +81,45 @@ def _wish_to_stop(options: Options) -> asyncio.Event:
 
 
 async def _run(
-    data_dir: Path, ports: dict[str, Ports], asked_to_stop: asyncio.Event, say: Say
+    shape: Shape,
+    data_dir: Path,
+    ports: dict[str, Ports],
+    asked_to_stop: asyncio.Event,
+    screen: Screen,
 ) -> None:
     clock = SystemClock()
     tokens = ServiceTokens(make_dev_key(), data_dir / "tokens", clock)
     tokens.write()
-    plans = plan_children(data_dir, ports, tokens, os.environ)
-    supervisor = Supervisor(plans, data_dir, dev_key_file().absolute(), clock, say)
-    say(f"starting {', '.join(NAMES)} ...")
+    screen.say(f"starting {', '.join(shape.names)} ...")
     started_ms = clock.monotonic_ms()
+    plans = await _plans(shape, data_dir, ports, tokens)
+    supervisor = Supervisor(plans, data_dir, dev_key_file().absolute(), clock, screen.say)
     stopping = asyncio.create_task(asked_to_stop.wait())
     try:
         if await _first(stopping, asyncio.create_task(supervisor.start())):
             seconds = (clock.monotonic_ms() - started_ms) / 1000
-            say(banner(plans, data_dir, dev_key_file(), seconds, os.environ))
+            screen.say(banner(plans, data_dir, dev_key_file(), seconds, os.environ))
             renewing = asyncio.create_task(tokens.keep_fresh())
-            await _first(stopping, asyncio.create_task(supervisor.failed()), renewing)
-        say("stopping ...")
+            showing = asyncio.create_task(screen.show(supervisor, clock))
+            failing = asyncio.create_task(supervisor.failed())
+            await _first(stopping, failing, renewing, showing)
+        screen.say("stopping ...")
     finally:
         await supervisor.stop()
-    say("stopped")
+    screen.say("stopped")
+
+
+async def _plans(
+    shape: Shape, data_dir: Path, ports: dict[str, Ports], tokens: ServiceTokens
+) -> list[ChildPlan]:
+    """What runs; what several of them share is made beforehand."""
+    if not shape.has_postgres:
+        return plan_children(shape, data_dir, ports, tokens, os.environ)
+    postgres = ClusterPostgres(data_dir, ports[POSTGRES].serving)
+    await asyncio.to_thread(postgres.prepare, DATABASES)
+    if not chain_key_file(data_dir).exists():
+        make_chain_key(chain_key_file(data_dir))
+    return plan_children(shape, data_dir, ports, tokens, os.environ, postgres)
 
 
 async def _first(stopping: "asyncio.Task[bool]", *work: "asyncio.Task[None]") -> bool:

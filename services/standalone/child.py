@@ -41,11 +41,18 @@ class Child:
         """The process id of its newest start; 0 before the first."""
         return self._process.pid if self._process is not None else 0
 
+    @property
+    def is_running(self) -> bool:
+        """Whether its newest start has not ended."""
+        return self._process is not None and self._process.returncode is None
+
     async def start(self) -> None:
         """Start it; it dies with us."""
         with self._log_file.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-S", str(_TIED), str(os.getpid()), *self.plan.command),
+                *(sys.executable, "-I", "-S", str(_TIED), str(os.getpid())),
+                *("-" if self.plan.user_id is None else str(self.plan.user_id), *self.plan.command),
+                cwd="/" if self.plan.user_id is not None else None,
                 env=dict(self.plan.environment),
                 stdin=DEVNULL,
                 stdout=log,
@@ -90,7 +97,7 @@ class Child:
         if process is None or process.returncode is not None:
             return
         with suppress(ProcessLookupError):
-            process.send_signal(signal.SIGTERM)
+            process.send_signal(self.plan.stop_signal)
         try:
             async with asyncio.timeout(STOP_TIMEOUT_S):
                 await process.wait()

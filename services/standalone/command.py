@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+from rich.console import Console
 
 from okey_runtime.dev_platform import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR
 from okey_runtime.keys import KeyFileBroken
@@ -13,45 +14,57 @@ from services.standalone.app import DataFolderInUse, DataFolderUnusable, Options
 from services.standalone.child import ChildEnded, ChildNotReady
 from services.standalone.plan import ValkeyMissing
 from services.standalone.ports import PortTaken
+from services.standalone.postgres import PostgresFailed, PostgresMissing
+from services.standalone.shape import CLUSTER, SINGLE
+from services.standalone.view import Screen
 
 _KNOWN: Final = (
     DataFolderInUse,
     PortTaken,
     ValkeyMissing,
+    PostgresMissing,
+    PostgresFailed,
     ChildEnded,
     ChildNotReady,
     KeyFileBroken,
 )
+CLUSTER_FOLDER: Final = "cluster"
 UNUSABLE: Final = 2
 """Exit status where an option names what cannot be used."""
 
 
 def run(
     data_dir: Annotated[
-        Path, typer.Option(envvar=DATA_DIR_VARIABLE, help="Where databases and logs are kept.")
-    ] = DEFAULT_DATA_DIR,
+        Path | None,
+        typer.Option(
+            envvar=DATA_DIR_VARIABLE,
+            help=f"Where databases and logs are kept; else {DEFAULT_DATA_DIR}, "
+            f"{DEFAULT_DATA_DIR / CLUSTER_FOLDER} for a cluster.",
+        ),
+    ] = None,
+    cluster: Annotated[
+        bool, typer.Option("--cluster", help="Several of each service, on one PostgreSQL.")
+    ] = False,
     free_ports: Annotated[
-        bool, typer.Option("--free-ports", help="Any free ports instead of 7401 and up.")
+        bool, typer.Option("--free-ports", help="Any free ports instead of 7401 or 7501 and up.")
     ] = False,
     stop_with_stdin: Annotated[
         bool, typer.Option("--stop-with-stdin", help="Stop when standard input ends, too.")
     ] = False,
 ) -> None:
-    """Run every Okey service as a process of its own on this machine, for development."""
+    """Run every Okey service as processes on this machine, for development."""
+    shape = CLUSTER if cluster else SINGLE
+    folder = data_dir or (DEFAULT_DATA_DIR / CLUSTER_FOLDER if cluster else DEFAULT_DATA_DIR)
+    options = Options(shape, folder.absolute(), free_ports, stop_with_stdin)
     try:
-        options = Options(data_dir.absolute(), free_ports, stop_with_stdin)
-        asyncio.run(run_platform(options, _say))
+        with Screen(Console(), has_table=cluster) as screen:
+            asyncio.run(run_platform(options, screen))
     except DataFolderUnusable as error:
         typer.echo(f"standalone: {error}", err=True)
         sys.exit(UNUSABLE)
     except _KNOWN as error:
         typer.echo(f"standalone: {error}", err=True)
         sys.exit(1)
-
-
-def _say(text: str) -> None:
-    typer.echo(text)
-    sys.stdout.flush()
 
 
 def main() -> None:

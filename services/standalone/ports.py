@@ -6,8 +6,6 @@ from typing import Final
 
 HOST: Final = "127.0.0.1"
 
-# Documented in docs/quickstart.md.
-FIRST_PORT: Final = 7401
 _METRICS_OFFSET: Final = 20
 
 
@@ -33,7 +31,7 @@ class Ports:
         return f"{HOST}:{self.metrics}" if self.metrics else ""
 
 
-def fixed_ports(names: tuple[str, ...], first: int = FIRST_PORT) -> dict[str, Ports]:
+def fixed_ports(names: tuple[str, ...], first: int) -> dict[str, Ports]:
     """Ports from ``first`` on in the order of the names, metrics 20 above.
 
     Raises:

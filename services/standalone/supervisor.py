@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,18 @@ Say = Callable[[str], None]
 """Tells the person at the terminal one thing."""
 
 
+@dataclass(slots=True)
+class Life:
+    """What became of one child so far: whether its newest start took work, how often it was started
+    again, and how and when (monotonic) it last ended ("" and 0 while it never did).
+    """
+
+    is_ready: bool = False
+    restarts: int = 0
+    last_end: str = ""
+    ended_ms: int = 0
+
+
 class Supervisor:
     """The children of one platform; ``say`` hears what happens to them."""
 
@@ -33,19 +46,22 @@ class Supervisor:
         self._key_file = key_file
         self._clock = clock
         self._say = say
-        self._ready: set[str] = set()
+        self.lives: Final = {plan.name: Life() for plan in plans}
         self._keepers: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Start every child and return once all are ready.
+        """Start every child, stores before those that connect to them; return once all are ready.
 
         Raises:
             ChildEnded, ChildNotReady: one of them could not; the others still run: call ``stop``.
         """
-        for child in self.children:
-            await child.start()
-        self._save()
-        await asyncio.gather(*(self._become_ready(child) for child in self.children))
+        stores = [child for child in self.children if child.plan.is_store]
+        services = [child for child in self.children if not child.plan.is_store]
+        for stage in (stores, services):
+            for child in stage:
+                await child.start()
+            self._save()
+            await asyncio.gather(*(self._become_ready(child) for child in stage))
         self._keepers = [asyncio.create_task(self._keep(child)) for child in self.children]
 
     async def stop(self) -> None:
@@ -66,7 +82,9 @@ class Supervisor:
         while True:
             started_ms = self._clock.monotonic_ms()
             status = await child.wait()
-            self._ready.discard(child.plan.name)
+            life = self.lives[child.plan.name]
+            life.is_ready = False
+            life.last_end, life.ended_ms = told(status), self._clock.monotonic_ms()
             self._save()
             if self._clock.monotonic_ms() - started_ms > _STABLE_MS:
                 backoff_ms = BACKOFF_FIRST_MS
@@ -74,6 +92,7 @@ class Supervisor:
             await self._clock.sleep_until_ms(self._clock.monotonic_ms() + backoff_ms)
             backoff_ms = min(2 * backoff_ms, BACKOFF_LAST_MS)
             await child.start()
+            life.restarts += 1
             self._save()
             try:
                 await self._become_ready(child)
@@ -84,16 +103,17 @@ class Supervisor:
 
     async def _become_ready(self, child: Child) -> None:
         await child.become_ready(READY_TIMEOUT_S)
-        self._ready.add(child.plan.name)
+        self.lives[child.plan.name].is_ready = True
         self._save()
 
     def _save(self) -> None:
         processes = {
             child.plan.name: RunningProcess(
+                kind=child.plan.kind,
                 pid=child.pid,
-                is_ready=child.plan.name in self._ready,
+                is_ready=self.lives[child.plan.name].is_ready,
                 address=child.plan.ports.address,
-                metrics_address="" if child.plan.is_valkey else child.plan.ports.metrics_address,
+                metrics_address="" if child.plan.is_store else child.plan.ports.metrics_address,
             )
             for child in self.children
         }

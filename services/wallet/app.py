@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr
 from okey.api.wallet.v1 import wallet_pb2_grpc
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey_runtime.access import AccessTable
+from okey_runtime.checks import peer_check, tell_database
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.database import Database
 from okey_runtime.keys import make_chain_key
@@ -21,6 +22,7 @@ from okey_runtime.service_token import ServiceToken
 from services.wallet.auditing import Auditor
 from services.wallet.books import House
 from services.wallet.chain import ChainKeys
+from services.wallet.check import ledger_check
 from services.wallet.engine_client import EngineClient
 from services.wallet.metrics import CHAIN_KEY
 from services.wallet.operations import Operations
@@ -138,6 +140,11 @@ class WalletApp:
             host.spawn(sealer.run(settings.seal_every_ms), "sealer")
         audits = auditor.run_every(settings.audit_every_ms, freezes=settings.audit_freezes)
         host.spawn(audits, "audits")
+        tell_database(host.status, database, settings.database_url, host.clock, MIGRATIONS)
+        host.status.check("ledger", ledger_check(host.clock, settings.audit_every_ms))
+        if self._channel is not None and settings.engine_address is not None:
+            look = peer_check(self._channel, settings.engine_address, host.clock)
+            host.status.check("engine", look)
 
     def _keys(self) -> ChainKeys | None:
         settings, old_keys = self._settings, self._settings.chain_old_keys_file

@@ -11,7 +11,7 @@ from hashlib import sha256
 from itertools import zip_longest
 from typing import Final
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, insert, update
 
 from okey.rules.rule_set import RuleSet
 from okey.table import commands as c
@@ -23,7 +23,7 @@ from okey_runtime.database import Database, Isolation
 from services.engine.appending import Append
 from services.engine.journal import Journal
 from services.engine.record import Request, encode_events
-from services.engine.schema import cursors
+from services.engine.schema import cursors, members, shards
 
 _FOR_EVER_MS: Final = 1 << 40
 PATIENT: Final = RuleSet(version="bench", max_turn_timeout_ms=_FOR_EVER_MS)
@@ -74,7 +74,7 @@ async def seed_tables(url: str, plans: Sequence[Plan], alive_ms: int) -> list[Se
         ]
         await database.transact(_Telling(told), Isolation.READ_COMMITTED)
         seeded += [table.seeded() for table in tables]
-    await journal.renew("engine", "", alive_ms)
+    await database.transact(_Ownership(alive_ms), Isolation.READ_COMMITTED)
     await database.close()
     return seeded
 
@@ -85,6 +85,20 @@ class _Telling:
 
     def __call__(self, connection: Connection) -> None:
         connection.execute(insert(cursors), self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ownership:
+    """All shards are an engine's that was last right at their tables then, and is no more."""
+
+    alive_ms: int
+
+    def __call__(self, connection: Connection) -> None:
+        connection.execute(
+            insert(members),
+            {"engine": "before", "address": "", "renewed_ms": self.alive_ms, "incarnation": "before"},
+        )
+        connection.execute(update(shards).values(owner="before"))
 
 
 class _Played:

@@ -26,8 +26,11 @@ from services.engine.actor import TableActor
 from services.engine.ai import AiSeats
 from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal
+from services.engine.members import Myself
 from services.engine.operators import Operators
-from services.engine.record import Request, Row, encode_events
+from services.engine.ownership import Ownership
+from services.engine.record import EVERY_KIND, Request, Row, encode_events
+from services.engine.sharing import Sharing
 from services.engine.snapshots import Snapshots
 from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
@@ -38,7 +41,9 @@ from tests.driver import FAR, GOSTERGE, NORMAL, rack
 from tests.factories import TABLE_ID
 from tests.failpoints.door import WalletDoor
 from tests.failpoints.striking import ENGINE, Striker
+from tests.members import MemoryMembers
 from tests.unit.engine.doubles import BotDouble
+from tests.unit.engine.world import FOR_EVER_MS, RENEW_EVERY_MS, Bells
 
 T = TypeVar("T")
 
@@ -46,17 +51,24 @@ T = TypeVar("T")
 class Engine:
     """One life of the engine."""
 
-    def __init__(self, url: str, clock: VirtualClock, wallet: WalletSink) -> None:
+    def __init__(
+        self, url: str, clock: VirtualClock, wallet: WalletSink, members: MemoryMembers
+    ) -> None:
         self.gone: Final = asyncio.Event()
         self._database = Database(url)
-        self.journal = Journal(self._database)
+        self.journal = Journal(self._database, "engine")
         steady = SteadyClock(clock)
         commit = GroupCommit(self.journal, steady)
         ai = AiSeats(BotDouble(), steady, pace_ms=0, timeout_ms=1_000)
         still = Standstill(steady, stall_ms=2_000)
         stores = Stores(self.journal, Snapshots(self._database), Operators(self._database))
-        self.tables = Tables(stores, commit, steady, [wallet], ai, "engine", still)
-        work = (commit.run(), self.tables.timers.run())
+        ownership = Ownership("engine", steady, FOR_EVER_MS)
+        self.tables = Tables(stores, commit, steady, [wallet], ai, ownership, still)
+        me = Myself("engine", "here", "this run", EVERY_KIND)
+        self.sharing = Sharing(
+            members, me, ownership, self.tables, steady, still, Bells(), RENEW_EVERY_MS
+        )
+        work = (commit.run(), self.tables.timers.run(), self.tables.run())
         self._tasks = [asyncio.create_task(each) for each in work]
 
     async def crash(self) -> None:
@@ -80,6 +92,7 @@ class Crashing:
         self.reader = Database(engine_url)
         self.journal = Journal(self.reader)
         self._url = engine_url
+        self._members = MemoryMembers(self.clock.now_ms, FOR_EVER_MS)
         self._numbers = count(1)
         self._turn = asyncio.Lock()
 
@@ -98,8 +111,8 @@ class Crashing:
     # Crashing -------------------------------------------------------------------------------------
 
     async def _boot(self) -> None:
-        self._engine = Engine(self._url, self.clock, self._sink)
-        await self._engine.tables.recover()
+        self._engine = Engine(self._url, self.clock, self._sink, self._members)
+        await self._engine.sharing.join()
 
     async def _tend(self) -> None:
         while True:

@@ -47,8 +47,8 @@ class Everything(Platform):
         self._redis_url = redis_url
         self._raw: dict[str, grpc.aio.Channel] = {}
 
-    async def start(self) -> None:
-        await super().start()
+    async def start(self, engines: int = 1) -> None:
+        await super().start(engines)
         shared = self._shared("lobby")
         settings = LobbySettings(
             engine_address=self.engine_address,

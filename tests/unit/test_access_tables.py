@@ -14,6 +14,7 @@ import pytest
 from google.protobuf.descriptor import ServiceDescriptor
 
 import okey.api
+from okey_runtime import status_servicer
 from okey_runtime.access import PUBLIC, AccessTable, Public
 from okey_runtime.config import ServiceSettings
 from okey_runtime.identity import Role
@@ -62,11 +63,11 @@ def differences(access: AccessTable, declared: set[str]) -> list[str]:
     return sorted([*(rules.keys() ^ declared), *open_or_shut])
 
 
-def roles_in_code() -> dict[str, frozenset[Role]]:
-    """`Service.Method` -> its roles."""
+def roles_in_code(*tables: AccessTable) -> dict[str, frozenset[Role]]:
+    """`Service.Method` -> its roles, of every service and of other tables."""
     found: dict[str, frozenset[Role]] = {}
-    for app in APPS.values():
-        for method, rule in app.access.rules().items():
+    for table in (*(app.access for app in APPS.values()), *tables):
+        for method, rule in table.rules().items():
             assert not isinstance(rule, Public), f"{method} is open to everybody"
             service, _, name = method.rpartition("/")
             found[f"{service.rpartition('.')[2]}.{name}"] = rule
@@ -111,8 +112,10 @@ def test_access_table_lists_exactly_the_rpcs_that_the_service_serves(name: str) 
 
 
 def test_every_service_of_the_protos_is_served_once() -> None:
+    """All processes serve their status beside it."""
     declared = sorted(service.full_name for service in proto_services())
-    assert sorted(name for app in APPS.values() for name in app.services) == declared
+    served = [name for app in APPS.values() for name in app.services]
+    assert sorted([*served, status_servicer.SERVICE]) == declared
     assert len(declared) >= 7
 
 
@@ -122,7 +125,7 @@ def test_the_roles_in_the_guide_are_those_in_the_code() -> None:
 
 
 def test_the_roles_in_the_protos_are_those_in_the_code() -> None:
-    said, in_code = roles_in_protos(), roles_in_code()
+    said, in_code = roles_in_protos(), roles_in_code(status_servicer.ACCESS)
     assert len(said) > 20, "the comments are not read"
     assert said == {method: in_code.get(method) for method in said}
 

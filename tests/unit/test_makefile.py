@@ -56,6 +56,15 @@ def test_an_environment_without_a_whole_pip_is_made_anew(clone: Path) -> None:
     assert any(line.startswith("-m pip") and "dev.txt" in line for line in asked)
 
 
+def test_a_python_without_an_environment_is_not_installed_into(clone: Path) -> None:
+    """An interrupted start may leave a link to the machine's own Python, and nothing else."""
+    (clone / ".venv" / "bin").mkdir(parents=True)
+    (clone / ".venv" / "bin" / "python").symlink_to(Path(sys.executable).resolve())
+    done = setup(clone, stand_in(clone))
+    assert done.returncode == 0, done.stderr
+    assert "-m venv --clear .venv" in (clone.parent / "log").read_text().splitlines()
+
+
 def test_an_environment_that_works_is_kept(clone: Path) -> None:
     python = stand_in(clone)
     (clone / ".venv" / "bin").mkdir(parents=True)

@@ -22,7 +22,9 @@ _CHECK: Final = "/grpc.health.v1.Health/Check"
 
 
 class Service:
-    """``python -m services.<name>`` on a fixed port; ``failpoint`` names each life's own end."""
+    """``python -m services.<kind>`` on a fixed port, called ``<kind>`` or ``<kind>-<number>``;
+    ``failpoint`` names each life's own end.
+    """
 
     def __init__(
         self,
@@ -33,14 +35,19 @@ class Service:
         log: Path,
     ) -> None:
         self.name: Final = name
+        self.kind: Final = name.partition("-")[0]
         self.address: Final = address
         self.kills = 0
+        self.beside: Mapping[str, str] = {}
+        """What the next life finds in its environment beside the rest."""
         self._environment = environment
         self._failpoint = failpoint
         self._log = log
         self._process: Process | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._is_stopping = False
+        self._may_run = asyncio.Event()
+        self._may_run.set()
 
     async def start(self) -> None:
         """Start it and keep it running."""
@@ -50,6 +57,7 @@ class Service:
     async def stop(self) -> None:
         """End it for good."""
         self._is_stopping = True
+        self.release()
         self.kill()
         if self._keeper is not None:
             await self._keeper
@@ -69,6 +77,14 @@ class Service:
         self.send(number)
         if process is not None:
             await process.wait()
+
+    def hold(self) -> None:
+        """Once the present life is over, start no other one."""
+        self._may_run.clear()
+
+    def release(self) -> None:
+        """Start it again, if it is down."""
+        self._may_run.set()
 
     async def ready(self) -> int:
         """Return once it takes work; when it was last looked at in vain, on the wall, or 0.
@@ -99,11 +115,17 @@ class Service:
 
     async def _keep(self) -> None:
         while not self._is_stopping:
+            await self._may_run.wait()
             with self._log.open("ab") as log:
                 self._process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-m", f"services.{self.name}"),
+                    *(sys.executable, "-m", f"services.{self.kind}"),
                     cwd=_ROOT,
-                    env={**os.environ, **self._environment, "OKEY_FAILPOINT": self._failpoint()},
+                    env={
+                        **os.environ,
+                        **self._environment,
+                        **self.beside,
+                        "OKEY_FAILPOINT": self._failpoint(),
+                    },
                     stdin=DEVNULL,
                     stdout=log,
                     stderr=log,

@@ -11,6 +11,7 @@ from typing import Final
 import grpc
 
 from okey_runtime.channel import open_channel
+from okey_runtime.clock import Clock
 from okey_runtime.config import DEFAULT_AUDIENCE, DEV_ISSUER, Environment, ServiceSettings
 from okey_runtime.failpoints import POINTS
 from okey_runtime.identity import Role
@@ -40,7 +41,12 @@ class Stand:
     """The services that run as processes."""
 
     def __init__(
-        self, folder: Path, server: PostgresServer, chance: random.Random, armed_share: float
+        self,
+        folder: Path,
+        server: PostgresServer,
+        chance: random.Random,
+        armed_share: float,
+        issuer_clock: Clock | None = None,
     ) -> None:
         self.folder = folder
         self.server = server
@@ -51,7 +57,7 @@ class Stand:
         self.chain_key_file = folder / "chain-key.json"
         self.postgres_kills = 0
         self._is_sparing = False
-        self._issuer = Issuer(folder)
+        self._issuer = Issuer(folder, issuer_clock)
         self._stack = AsyncExitStack()
         ports = free_ports(self.NAMES)
         self.addresses = {name: own.address for name, own in ports.items()}

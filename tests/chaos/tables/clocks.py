@@ -200,22 +200,25 @@ def check_seen_clocks(client: ClientHistory) -> Iterator[Finding]:
 
     A turn's deadline never comes nearer while the same seat plays it.
     """
-    full_ms = 0
+    full_ms = last_seq = 0
     shown: dict[tuple[int, int], int] = {}
     for heard in client.heard:
         match heard:
             case Snapshot(view=view):
                 full_ms = view.config.turn_timeout_ms
+                if view.seq != last_seq:
+                    shown.clear()  # the seat may have been handed over meanwhile
                 now_ms, turn = view.server_time_ms, view.round.turn
-            case Update(update=update) if update.HasField("prompt"):
+            case Update(update=update):
+                # Of several missed rows only the last one has a prompt.
                 now_ms, turn = update.server_time_ms, update.prompt.turn
                 if any(_hands_over(event.WhichOneof("event")) for event in update.events):
                     shown.clear()
             case _:
                 continue
+        seq = last_seq = heard.view.seq if isinstance(heard, Snapshot) else heard.update.seq
         if not turn.number:
             continue
-        seq = heard.view.seq if isinstance(heard, Snapshot) else heard.update.seq
         if full_ms and turn.deadline_ms - now_ms > full_ms:
             text = f"row {seq}: turn {turn.number} is shown with {turn.deadline_ms - now_ms} ms"
             yield Finding(NOT_MORE, client.table_id, client.player, text)

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 from okey.api.engine.v1 import engine_pb2, table_pb2
@@ -18,11 +19,16 @@ DATABASE: Final = "database"
 KILLED: Final = "killed"
 PAUSED: Final = "paused"
 RESTARTED: Final = "restarted"
+CUT_OFF: Final = "cut off"
+"""From its database, while clients reach it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """While a part certainly served nobody: from after it was hit to before it was seen alive."""
+    """While a part certainly served nobody: from after it was hit to before it was seen alive.
+
+    ``target`` is the database or an engine by its name.
+    """
 
     target: str
     kind: str
@@ -105,12 +111,13 @@ class ClientHistory:
     """Turns that the script let run out."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class History:
     """A whole run; ``rows`` by table as stored in the end, ``booked`` counts the wallet's journals
     by kind and match.
 
     A pause of at most ``unnoticed_ms`` may pass for a slow answer, so that clocks run on.
+    ``first_owners`` tells at which engine a table was opened; where it is silent there is one.
     """
 
     outages: Sequence[Outage]
@@ -118,8 +125,9 @@ class History:
     clients: Sequence[ClientHistory]
     rows: Mapping[str, Sequence[Row]]
     booked: Counter[tuple[str, str]]
+    first_owners: Mapping[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def known_outages(self) -> list[Outage]:
         """The outages that the engine could know of: without pauses that pass for slow answers, and
         of the database only from the first command on that needed it.
@@ -127,7 +135,7 @@ class History:
         sent = sorted(asked.sent_ms for client in self.clients for asked in client.asked)
         known = []
         for outage in self.outages:
-            if outage.kind == PAUSED and outage.length_ms <= self.unnoticed_ms:
+            if outage.kind in (PAUSED, CUT_OFF) and outage.length_ms <= self.unnoticed_ms:
                 continue
             began_ms = outage.began_ms
             if outage.target == DATABASE:

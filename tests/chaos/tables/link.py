@@ -75,12 +75,10 @@ class Link(Protocol):
         ...
 
 
-class Caller:
-    """Calls on a channel that many clients share, with one client's token."""
+class Way:
+    """Streams over one channel."""
 
-    def __init__(self, channel: grpc.aio.Channel, token: str) -> None:
-        self.metadata: Final = (("authorization", f"Bearer {token}"),)
-        self.stub: Final = engine_pb2_grpc.TableServiceStub(channel)
+    def __init__(self, channel: grpc.aio.Channel) -> None:
         # Without a deserializer gRPC gives the bytes as they came.
         self.watch: Final[Any] = channel.unary_stream(
             f"{_SERVICE}/WatchTable",
@@ -89,6 +87,27 @@ class Caller:
         self.play: Final[Any] = channel.stream_stream(
             f"{_SERVICE}/Play", request_serializer=engine_pb2.PlayRequest.SerializeToString
         )
+
+
+class Caller:
+    """Calls on channels that many clients share, with one client's token: ``channel`` leads to any
+    engine, ``channel_to`` to the one at an address.
+    """
+
+    def __init__(
+        self,
+        channel: grpc.aio.Channel,
+        token: str,
+        channel_to: Callable[[str], grpc.aio.Channel],
+    ) -> None:
+        self.metadata: Final = (("authorization", f"Bearer {token}"),)
+        self.stub: Final = engine_pb2_grpc.TableServiceStub(channel)
+        self._anywhere = Way(channel)
+        self._channel_to = channel_to
+
+    def way(self, address: str) -> Way:
+        """The streams of the engine there; of any engine where no address is known."""
+        return Way(self._channel_to(address)) if address else self._anywhere
 
     async def unary(self, method: Callable[..., Awaitable[Any]], request: Message) -> Any:
         """Send a request once. Raises ``NoAnswer`` or ``Refused``."""
@@ -111,6 +130,7 @@ class UnaryLink:
     def __init__(self, caller: Caller, table_id: str) -> None:
         self._caller = caller
         self._table_id = table_id
+        self._address = ""
         stub = caller.stub
         self._methods: dict[type[Command], Callable[..., Awaitable[Any]]] = {
             engine_pb2.ActRequest: stub.Act,
@@ -124,10 +144,12 @@ class UnaryLink:
     async def follow(self, after_seq: int | None) -> AsyncGenerator[tuple[Shown, bytes], None]:
         """WatchTable from a cursor on."""
         request = engine_pb2.WatchTableRequest(table_id=self._table_id, after_seq=after_seq)
-        call = self._caller.watch(request, metadata=self._caller.metadata)
+        way, self._address = self._caller.way(self._address), ""
+        call = way.watch(request, metadata=self._caller.metadata)
         try:
             async for wire in call:
                 message = engine_pb2.WatchTableResponse.FromString(wire)
+                self._address = message.end.address
                 yield getattr(message, message.WhichOneof("message") or ""), wire
         except grpc.aio.AioRpcError as error:
             raise Broken(_why(error)) from error
@@ -149,12 +171,14 @@ class PlayLink:
         self._caller = caller
         self._table_id = table_id
         self._unary = UnaryLink(caller, table_id)
+        self._address = ""
         self._call: Any = None
         self._waiting: dict[str, asyncio.Future[engine_pb2.CommandResult | None]] = {}
 
     async def follow(self, after_seq: int | None) -> AsyncGenerator[tuple[Shown, bytes], None]:
         """Attach from a cursor on; results of commands go to whoever asked."""
-        call = self._caller.play(metadata=self._caller.metadata)
+        way, self._address = self._caller.way(self._address), ""
+        call = way.play(metadata=self._caller.metadata)
         attach = engine_pb2.Attach(table_id=self._table_id, after_seq=after_seq)
         try:
             await call.write(engine_pb2.PlayRequest(attach=attach))
@@ -165,12 +189,18 @@ class PlayLink:
                 if case == "result":
                     self._tell(message.result.request_id, message.result)
                 else:
+                    self._address = message.end.address
                     yield getattr(message, case or ""), wire
         except grpc.aio.AioRpcError as error:
             raise Broken(_why(error)) from error
         except asyncio.InvalidStateError as error:
             # What a write on a call that has just ended says.
             raise Broken("ENDED") from error
+        except asyncio.CancelledError:
+            # Also what gRPC raises for a call that ``ask`` hung up, though nobody cancels us.
+            if _is_cancelled():
+                raise
+            raise Broken("SILENCE") from None
         finally:
             self._call = None
             call.cancel()
@@ -188,7 +218,11 @@ class PlayLink:
             async with asyncio.timeout(_TIMEOUT_S):
                 await call.write(_play_request(command))
                 result = await waiting
-        except (grpc.aio.AioRpcError, asyncio.InvalidStateError, TimeoutError) as error:
+        except TimeoutError as error:
+            # Whoever is silent may have lost the table to another engine: the next stream tells.
+            call.cancel()
+            raise NoAnswer("silence") from error
+        except (grpc.aio.AioRpcError, asyncio.InvalidStateError) as error:
             raise NoAnswer(type(error).__name__) from error
         except asyncio.CancelledError:
             # Also what gRPC raises for a call that was hung up, though nobody cancels this task.

@@ -118,6 +118,7 @@ class Load:
         opened = await self._lobby_asks(self._lobby.stub.OpenTable, opening, asked)
         if opened is None:
             raise AssertionError(f"OpenTable was refused: {asked.refusal}")
+        await self._opened(opened.table_id)
         clients = [self._player(opened.table_id, name, chance) for name in names]
         clients[0].history.asked.append(asked)
         playing = [client.play() for client in clients]
@@ -125,6 +126,9 @@ class Load:
             playing.append(self._spectator(opened.table_id, f"watcher-{number}", chance).follow())
         seating = [self._seat(client, chance) for client in clients[1:]]
         await asyncio.gather(*playing, *seating)
+
+    async def _opened(self, table_id: str) -> None:
+        """A table was made; where there are several engines, one notes which has it."""
 
     async def _seat(self, client: Player, chance: Random) -> None:
         history = client.history

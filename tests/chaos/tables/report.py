@@ -14,6 +14,11 @@ from tests.chaos.tables.history import ClientHistory, Ended, Finding, History, O
 
 BACK: Final = "back after every fault"
 AUDIT: Final = "okeyctl audit green"
+_TITLES: Final = {
+    "tables": "engine and database die",
+    "cluster": "engines, database, Valkey and network fail",
+}
+_COMMANDS: Final = {"tables": "chaos-tables", "cluster": "chaos"}
 _SHOWN_FINDINGS: Final = 200
 
 
@@ -26,6 +31,8 @@ class Settings:
     seed: int
     clock_factor: int
     turn_timeout_ms: int
+    name: str = "tables"
+    """What was run; also the beginning of the report's file name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +126,7 @@ def write(report: Report, folder: Path) -> Path:
     """Write both forms; the Markdown file."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = report.settings
-    stem = f"tables-{settings.tables}-seed-{settings.seed}"
+    stem = f"{settings.name}-{settings.tables}-seed-{settings.seed}"
     document = asdict(report) | {"is_green": report.is_green, "by_check": report.by_check()}
     (folder / f"{stem}.json").write_text(json.dumps(document, indent=2) + "\n")
     path = folder / f"{stem}.md"
@@ -130,13 +137,14 @@ def write(report: Report, folder: Path) -> Path:
 def _markdown(report: Report) -> list[str]:
     settings = report.settings
     verdict = "every promise was kept" if report.is_green else f"{len(report.findings)} findings"
+    again = f"make {_COMMANDS[settings.name]} TABLES={settings.tables}"
+    again += f" MINUTES={settings.minutes:g} SEED={settings.seed}"
     lines = [
-        f"# {settings.tables} tables while engine and database die: {verdict}",
+        f"# {settings.tables} tables while {_TITLES[settings.name]}: {verdict}",
         "",
         f"Seed {settings.seed}, {settings.minutes:g} minutes of faults, turns of "
         f"{settings.turn_timeout_ms} ms, clocks {settings.clock_factor} times as fast as in play. "
-        f"Again: `make chaos TABLES={settings.tables} MINUTES={settings.minutes:g} "
-        f"SEED={settings.seed}`.",
+        f"Again: `{again}`.",
     ]
     lines += _table("Promises", ("promise", "findings"), report.by_check())
     lines += _table("Faults", ("fault", "times"), report.faults)

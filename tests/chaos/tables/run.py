@@ -49,6 +49,8 @@ _TELL_EVERY_S: Final = 5.0
 _RAMP_S_PER_TABLE: Final = 0.08
 
 Tell = Callable[[str], None]
+Break = Callable[[Fault], Awaitable[list[Outage]]]
+"""Does it and waits until everything takes work again; the times when a part was surely away."""
 
 
 async def run(
@@ -57,12 +59,14 @@ async def run(
     pace: Pace,
     tell: Tell,
     faults: Iterator[Fault] | None = None,
+    do: Break | None = None,
+    load: Load | None = None,
 ) -> Report:
     """Play and break for so many minutes, or until ``faults`` are through; then check."""
     clock = SystemClock()
     began_cpu_ms = _cpu_ms()
-    load = Load(stand, clock, settings.seed, pace, settings.turn_timeout_ms)
-    breaking = _Breaking(stand, load, clock)
+    load = load or Load(stand, clock, settings.seed, pace, settings.turn_timeout_ms)
+    breaking = _Breaking(do or (lambda fault: inflict(stand, fault, clock)), load, clock)
     playing = asyncio.create_task(load.play(settings.tables, _RAMP_S_PER_TABLE * settings.tables))
     telling = asyncio.create_task(_tell_progress(load, breaking, tell))
     try:
@@ -82,7 +86,10 @@ async def run(
     load_cpu_ms = _cpu_ms() - began_cpu_ms
     status, told = await stand.audit()
     rows, booked = await read_rows(stand, load.table_ids), await read_booked(stand)
-    history = History(breaking.outages, stand.unnoticed_ms, load.clients, rows, booked)
+    history = History(
+        *(breaking.outages, stand.unnoticed_ms, load.clients, rows, booked),
+        first_owners=stand.first_owners,
+    )
     tell("checking what was seen")
     findings = check(history) + breaking.findings + audit_finding(status, told)
     check_cpu_ms = _cpu_ms() - began_cpu_ms - load_cpu_ms
@@ -104,12 +111,12 @@ def _cpu_ms() -> int:
 class _Breaking:
     """The faults of a run, and what came of them."""
 
-    def __init__(self, stand: TablesStand, load: Load, clock: Clock) -> None:
+    def __init__(self, do: Break, load: Load, clock: Clock) -> None:
         self.outages: list[Outage] = []
         self.backs: list[Back] = []
         self.counts: Counter[str] = Counter()
         self.findings: list[Finding] = []
-        self._stand = stand
+        self._do = do
         self._load = load
         self._clock = clock
 
@@ -132,11 +139,12 @@ class _Breaking:
             await asyncio.sleep(fault.calm_s)
 
     async def _once(self, fault: Fault, name: str) -> None:
-        outages = await inflict(self._stand, fault, self._clock)
+        began_ms = self._clock.now_ms()
+        outages = await self._do(fault)
         await self._load.moved()
         self.outages += outages
         self.counts[name] += 1
-        ended_ms = max(outage.ended_ms for outage in outages)
+        ended_ms = max((outage.ended_ms for outage in outages), default=began_ms)
         self.backs.append(Back(name, self._clock.now_ms() - ended_ms))
 
 

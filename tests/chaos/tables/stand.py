@@ -12,6 +12,7 @@ from typing import Final
 import grpc
 
 from okey_runtime.channel import open_channel
+from okey_runtime.clock import Clock
 from okey_runtime.identity import Role
 from tests.chaos.money.stand import Stand
 from tests.chaos.tables.link import Caller
@@ -25,7 +26,7 @@ _AUDIT_TIMEOUT_S: Final = 120.0
 class TablesStand(Stand):
     """Engine, wallet and bots; rating in this process."""
 
-    NAMES = ("engine", "wallet", "bots")
+    NAMES: tuple[str, ...] = ("engine", "wallet", "bots")
 
     def __init__(
         self,
@@ -34,13 +35,17 @@ class TablesStand(Stand):
         clock_factor: int,
         bot_pace_ms: int,
         stall_ms: int,
+        issuer_clock: Clock | None = None,
     ) -> None:
-        super().__init__(folder, server, Random(0), armed_share=0.0)
+        super().__init__(folder, server, Random(0), armed_share=0.0, issuer_clock=issuer_clock)
         self._clock_factor = clock_factor
         self._bot_pace_ms = bot_pace_ms
         self._stall_ms = stall_ms
         self._channels: list[grpc.aio.Channel] = []
+        self._by_address: dict[str, grpc.aio.Channel] = {}
         self._callers = 0
+        self.first_owners: dict[str, str] = {}
+        """By table, the engine at which it was opened, where there are several."""
 
     @property
     def unnoticed_ms(self) -> int:
@@ -55,7 +60,12 @@ class TablesStand(Stand):
             self._channels.append(open_channel(self.addresses["engine"]))
         self._callers += 1
         channel = self._channels[self._callers % len(self._channels)]
-        return Caller(channel, self.token(subject, role))
+        return Caller(channel, self.token(subject, role), self._channel_to)
+
+    def _channel_to(self, address: str) -> grpc.aio.Channel:
+        if address not in self._by_address:
+            self._by_address[address] = open_channel(address)
+        return self._by_address[address]
 
     async def audit(self) -> tuple[int, str]:
         """``okeyctl audit``: its exit status and what it printed; -9 where it did not end."""
@@ -75,7 +85,8 @@ class TablesStand(Stand):
         return process.returncode, (out + error).decode()
 
     async def stop(self) -> None:
-        await asyncio.gather(*(channel.close() for channel in self._channels))
+        every = [*self._channels, *self._by_address.values()]
+        await asyncio.gather(*(channel.close() for channel in every))
         await super().stop()
 
     def _special(self, rating_address: str) -> dict[str, dict[str, str]]:

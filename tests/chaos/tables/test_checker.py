@@ -42,6 +42,7 @@ from tests.chaos.tables.history import (
     Outage,
     Update,
 )
+from tests.chaos.tables.owners import outages_at
 from tests.chaos.tables.recording import (
     CLOSED,
     client_of,
@@ -53,6 +54,7 @@ from tests.chaos.tables.recording import (
 )
 from tests.chaos.tables.replay import Step, replay
 from tests.chaos.tables.results import BOOKED_ONCE, ENDS, ONE_RESULT
+from tests.chaos.tables.rings import ONCE_EACH
 from tests.chaos.tables.shown import SHOWN
 from tests.chaos.tables.streams import GAPLESS
 from tests.factories import PLAYERS, TABLE_ID
@@ -426,6 +428,34 @@ def test_a_timeout_of_a_paused_engine(history: History) -> None:
     spoilt = replace(history, outages=[*history.outages, paused])
     assert broken(spoilt) == {NOT_EARLY}
     assert broken(replace(spoilt, unnoticed_ms=5_000)) == set()
+
+
+def test_only_outages_of_the_engine_that_had_the_table_count(history: History) -> None:
+    (outage,) = history.outages
+    take_over(history, -1_000)
+    of_another = replace(outage, target="engine-2")
+    for first_owner, found in (("engine-2", {NOT_LESS}), ("engine-3", set())):
+        owners = {TABLE_ID: first_owner}
+        spoilt = replace(history, outages=[of_another], first_owners=owners)
+        assert broken(spoilt) == found
+
+
+def test_an_outage_ends_for_a_table_when_another_engine_takes_it_over(history: History) -> None:
+    """Its old owner may stay away for longer; the clocks run on from there."""
+    (outage,) = history.outages
+    longer = replace(outage, target="engine-2", ended_ms=outage.ended_ms + 60_000)
+    steps = steps_of(history)
+    moved = replace(history, outages=[longer], first_owners={TABLE_ID: "engine-2"})
+    assert outages_at(moved, TABLE_ID, steps) == [replace(longer, ended_ms=outage.ended_ms)]
+    assert broken(moved) == set()
+
+
+def test_a_timer_that_fires_twice(history: History) -> None:
+    index, place = first(history, e.TurnTimedOut)
+    row = rows_of(history)[index]
+    rows_of(history)[index] = replace(row, events=(*row.events[: place + 1], *row.events[place:]))
+    as_stored(history)
+    assert ONCE_EACH in broken(history)
 
 
 def test_a_timeout_of_a_player_who_was_awake(history: History) -> None:

@@ -48,15 +48,17 @@ class Platform:
         self._addresses: dict[str, str] = {}
         self._services = AsyncExitStack()
         self._engine_stack = AsyncExitStack()
+        self._beside: dict[str, AsyncExitStack] = {}
         self._channels = AsyncExitStack()
         self._numbers = count(1)
 
-    async def start(self) -> None:
+    async def start(self, engines: int = 1) -> None:
         shared = self._shared("wallet")
         await self._serve("wallet", WalletApp(WalletSettings(welcome_chips=10_000, **shared)))
         await self._serve("rating", RatingApp(ServiceSettings(**self._shared("rating"))))
         await self.start_bots()
-        await self.start_engine()
+        if engines:
+            await self.start_engine()
 
     def address_of(self, service: str) -> str:
         """Where wallet, rating or bots answer."""
@@ -66,7 +68,25 @@ class Platform:
         await self._serve("bots", BotsApp(ServiceSettings(**self._shared("bots"))))
 
     async def start_engine(self) -> None:
-        settings = EngineSettings(
+        server = await self._engine_stack.enter_async_context(
+            ServiceServer(EngineApp(self.engine_settings()))
+        )
+        self.engine, self.engine_address = server, server.address
+
+    async def start_beside(self, name: str, **settings: Any) -> ServiceServer:
+        """One more engine on the same database; ``stop_beside`` ends it in peace."""
+        stack = await self._engine_stack.enter_async_context(AsyncExitStack())
+        app = EngineApp(self.engine_settings(engine_name=name, **settings))
+        server = await stack.enter_async_context(ServiceServer(app))
+        self._beside[name] = stack
+        return server
+
+    async def stop_beside(self, name: str) -> None:
+        """Its shards are handed over."""
+        await self._beside.pop(name).aclose()
+
+    def engine_settings(self, **settings: Any) -> EngineSettings:
+        return EngineSettings(
             wallet_address=self._addresses["wallet"],
             rating_address=self._addresses["rating"],
             bots_address=self._addresses["bots"],
@@ -75,10 +95,8 @@ class Platform:
             shed_lag_ms=60_000,
             clock_factor=self._clock_factor,
             service_token_file=self.issuer.service_token_file(self._folder, Role.ENGINE),
-            **{**self._shared("engine"), "database_url": self._database_url},
+            **{**self._shared("engine"), "database_url": self._database_url, **settings},
         )
-        server = await self._engine_stack.enter_async_context(ServiceServer(EngineApp(settings)))
-        self.engine, self.engine_address = server, server.address
 
     async def stop_engine(self) -> None:
         await self._channels.aclose()
@@ -91,20 +109,27 @@ class Platform:
     def request_id(self) -> str:
         return f"request-{next(self._numbers)}"
 
-    async def channel(self, subject: str, *roles: Role, to: str = "") -> grpc.aio.Channel:
+    async def channel(
+        self, subject: str, *roles: Role, to: str = "", at: str = ""
+    ) -> grpc.aio.Channel:
         return await self.channel_with(
-            self.issuer.metadata(subject, *(roles or (Role.PLAYER,))), to=to
+            self.issuer.metadata(subject, *(roles or (Role.PLAYER,))), to=to, at=at
         )
 
-    async def channel_with(self, token: MetadataProvider, *, to: str = "") -> grpc.aio.Channel:
-        address = self._addresses[to] if to else self.engine_address
+    async def channel_with(
+        self, token: MetadataProvider, *, to: str = "", at: str = ""
+    ) -> grpc.aio.Channel:
+        address = self._addresses[to] if to else at or self.engine_address
         return await self._channels.enter_async_context(open_channel(address, token=token))
 
-    async def tables_as(self, subject: str, *roles: Role) -> engine_pb2_grpc.TableServiceStub:
-        return engine_pb2_grpc.TableServiceStub(await self.channel(subject, *roles))
+    async def tables_as(
+        self, subject: str, *roles: Role, at: str = ""
+    ) -> engine_pb2_grpc.TableServiceStub:
+        """``at`` is the address of an engine, where it is not the first one."""
+        return engine_pb2_grpc.TableServiceStub(await self.channel(subject, *roles, at=at))
 
-    async def operator(self) -> engine_pb2_grpc.OperatorServiceStub:
-        return engine_pb2_grpc.OperatorServiceStub(await self.channel("op", Role.OPERATOR))
+    async def operator(self, at: str = "") -> engine_pb2_grpc.OperatorServiceStub:
+        return engine_pb2_grpc.OperatorServiceStub(await self.channel("op", Role.OPERATOR, at=at))
 
     async def wallet(self) -> wallet_pb2_grpc.WalletServiceStub:
         channel = await self.channel("op", Role.OPERATOR, to="wallet")
@@ -161,11 +186,11 @@ class Platform:
 
 @asynccontextmanager
 async def platform(
-    folder: Path, clock_factor: int = 100, database_url: str = ""
+    folder: Path, clock_factor: int = 100, database_url: str = "", engines: int = 1
 ) -> AsyncIterator[Platform]:
     url = database_url or f"sqlite:///{folder / 'engine.db'}"
     running = Platform(folder, clock_factor, url)
-    await running.start()
+    await running.start(engines)
     try:
         yield running
     finally:
@@ -264,7 +289,9 @@ def plain_action(view: table_pb2.TableView) -> table_pb2.Action | None:
 
 async def until(world: Platform, table_id: str, player: str, is_there: Any) -> table_pb2.TableView:
     """Watch until the player's view is as asked for, without moving."""
-    stub = await world.tables_as(player)
+    asked = await world.tables_as(player)
+    owner = await asked.LocateTable(engine_pb2.LocateTableRequest(table_id=table_id))
+    stub = await world.tables_as(player, at=owner.address)
     async with asyncio.timeout(20):
         async for message in watched(stub, table_id):
             if is_there(view := view_in(message)):

@@ -12,11 +12,10 @@ from okey.table.state import Phase, running_timers
 from okey_runtime.clock import VirtualClock
 from services.engine.appending import Append
 from services.engine.record import encode_events
-from services.engine.renewal import RENEW_EVERY_MS
 from tests.driver import START_MS, Driver
 from tests.factories import canak, klasik, opened, paid, shuffled
 from tests.unit.engine.doubles import AWAY
-from tests.unit.engine.world import World
+from tests.unit.engine.world import RENEW_EVERY_MS, World
 from tests.unit.table.test_takeover import fillable
 
 
@@ -139,7 +138,7 @@ async def test_a_database_that_was_away_costs_no_clock_anything(
     """U4, U8, U13, W1, W5, Ç9: found away 10 s into 60 s, back 40 s later: 50 s remain."""
     await clocks.world.pass_ms(into_ms)
     clocks.world.journal.is_away = True
-    await clocks.world.renewal.renew()
+    await clocks.world.sharing.renew()
     await clocks.world.pass_ms(AWAY_MS)
     clocks.world.journal.is_away = False
     await clocks.check(into_ms, spare_ms=0)

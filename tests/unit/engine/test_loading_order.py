@@ -1,5 +1,6 @@
 """After a start tables load in the order of their clocks, again where the database fails."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,22 @@ from okey_runtime.database import DatabaseAway
 from services.engine.errors import TableQuarantined
 from services.engine.journal import Unretired
 from services.engine.recovery import Recovery
+from services.engine.shards import shard_of
 from tests.unit.engine.world import TABLE_ID, mover, plain_move, turn_of, until, world_in
+
+SINCE_MS = 7
+
+
+def since(_: str) -> int:
+    return SINCE_MS
+
+
+async def loaded(recovery: Recovery) -> None:
+    """Run it until everything is loaded."""
+    running = asyncio.create_task(recovery.run())
+    async with asyncio.timeout(10):
+        await recovery.over()
+    running.cancel()
 
 
 class Loads:
@@ -23,7 +39,7 @@ class Loads:
         self.failures: list[Exception] = []
 
     async def __call__(self, table_id: str, last_alive_ms: int) -> object:
-        assert last_alive_ms == 7
+        assert last_alive_ms == SINCE_MS
         self.order.append(table_id)
         if self.failures:
             raise self.failures.pop(0)
@@ -43,27 +59,27 @@ def loads() -> Loads:
 async def test_tables_load_in_the_order_of_their_clocks(loads: Loads) -> None:
     """Those without a clock wait for an answer, and those of an old version may have any."""
     deadlines = {"late": 900, "answer": 0, "soon": 100, "old": None, "later": 901}
-    loads.recovery.begin([Unretired(table, at) for table, at in deadlines.items()], 7)
-    assert loads.recovery.last_alive_ms("soon") == 7
-    await loads.recovery.run()
+    loads.recovery.add([Unretired(table, at) for table, at in deadlines.items()], since)
+    assert loads.recovery.last_alive_ms("soon") == SINCE_MS
+    await loaded(loads.recovery)
     assert loads.order == ["answer", "old", "soon", "late", "later"]
     assert loads.recovery.is_over
     assert loads.recovery.last_alive_ms("soon") == VirtualClock().now_ms()
 
 
 async def test_a_table_that_somebody_asked_for_is_not_loaded_again(loads: Loads) -> None:
-    loads.recovery.begin([Unretired("a", 1), Unretired("b", 2)], 7)
+    loads.recovery.add([Unretired("a", 1), Unretired("b", 2)], since)
     loads.recovery.drop("b")
-    await loads.recovery.run()
+    await loaded(loads.recovery)
     assert loads.order == ["a"]
 
 
 async def test_a_database_that_fails_is_asked_again_and_an_unreadable_table_is_not(
     loads: Loads,
 ) -> None:
-    loads.recovery.begin([Unretired("a", 1), Unretired("b", 2)], 7)
+    loads.recovery.add([Unretired("a", 1), Unretired("b", 2)], since)
     loads.failures = [DatabaseAway("as the test says"), TableQuarantined("as the test says")]
-    await loads.recovery.run()
+    await loaded(loads.recovery)
     assert sorted(loads.order) in (["a", "a", "b"], ["a", "b", "b"])
     assert loads.recovery.is_over
 
@@ -83,7 +99,8 @@ async def test_an_engine_serves_while_it_loads(tmp_path: Path) -> None:
         again = await world.tables.get(OTHER.table_id)
         assert turn_of(again).deadline_ms - world.steady.now_ms() == left_ms
         await again.submit(plain_move(again), world.request(mover(again)))
-        assert not world.tables.is_settled
+        assert not world.tables.unloaded_shards() - {shard_of(TABLE_ID)}
+        assert world.tables.unloaded_shards()
 
 
 async def test_crashes_while_tables_are_loaded_take_no_time_from_those_that_were_not(
@@ -92,7 +109,7 @@ async def test_crashes_while_tables_are_loaded_take_no_time_from_those_that_were
     """U4: renewals repeat the last one of the engine before until every table is loaded."""
     async with world_in(tmp_path) as world:
         actor = await world.dealt()
-        await world.renewal.renew()
+        await world.sharing.renew()
         left_ms = turn_of(actor).deadline_ms - world.steady.now_ms()
         await world.crash()
         for _ in range(3):

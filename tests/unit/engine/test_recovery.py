@@ -56,7 +56,7 @@ async def test_an_outage_takes_no_time_from_a_turn_and_gives_none(
     async with world_in(tmp_path) as world:
         actor = await world.dealt()
         world.clock.advance_ms(9_000)
-        await world.journal.renew("engine", "here", world.steady.now_ms())
+        await world.sharing.renew()
         world.clock.advance_ms(1_000)
         await world.crash()
         world.clock.advance_ms(away_ms)

@@ -285,7 +285,7 @@ async def test_a_crash_during_the_outage_takes_nothing_either(world: World) -> N
         await actor.submit(plain_move(actor), world.request(mover(actor)))
     await world.pass_ms(45_000)
     world.journal.is_away = False
-    await world.renewal.renew()
+    await world.sharing.renew()
     await world.crash()
     world.clock.advance_ms(40_000)
     await world.boot()

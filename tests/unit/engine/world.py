@@ -1,7 +1,7 @@
 """An engine without its gRPC door: tables on a real journal, a virtual clock, scripted services."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from pathlib import Path
@@ -21,10 +21,13 @@ from services.engine.appending import Append, Verdict
 from services.engine.errors import TableReloading
 from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal, Registered
+from services.engine.members import Myself
 from services.engine.operators import Operators
+from services.engine.ownership import Ownership
 from services.engine.rating_sink import RatingSink
-from services.engine.record import Request, Row
-from services.engine.renewal import Renewal
+from services.engine.record import EVERY_KIND, Request, Row
+from services.engine.shards import Board
+from services.engine.sharing import Sharing
 from services.engine.snapshots import Snapshots
 from services.engine.standstill import BEAT_MS, Standstill, WatchedStore
 from services.engine.steady_clock import SteadyClock
@@ -32,21 +35,19 @@ from services.engine.stores import Stores
 from services.engine.tables import Tables
 from services.engine.wallet_sink import WalletSink
 from services.engine.watching import Watcher
+from tests.members import MemoryMembers
 from tests.unit.engine.doubles import BotDouble, rating_double, served, wallet_double
 
 FOR_EVER_MS = 1 << 60
 TABLE_ID = "t" * 26
+RENEW_EVERY_MS = 2_000
 
 
 class LosableJournal(Journal):
-    """The journal; ``losses`` says of the next commits whether they are lost before or after.
+    """The journal; ``losses`` says of the next commits whether they are lost before or after."""
 
-    Renewals are kept in memory: virtual time passes faster than a disk writes.
-    """
-
-    def __init__(self, database: Database, renewals: dict[str, int]) -> None:
-        super().__init__(database)
-        self._renewals = renewals
+    def __init__(self, database: Database, engine: str) -> None:
+        super().__init__(database, engine)
         self.losses: list[str] = []
         self.is_away = False
         self.stuck: set[str] = set()
@@ -75,21 +76,14 @@ class LosableJournal(Journal):
         await self.looks.wait()
         return found
 
-    async def renew(self, engine: str, address: str, now_ms: int) -> None:
-        self._refuse_if_away()
-        self._renewals[engine] = now_ms
-
     async def rows(self, table_id: str, after: int = 0) -> list[Row]:
         if table_id in self.stuck:
             self.is_stuck.set()
             await self.unstuck.wait()
-        self._refuse_if_away()
+        self.refuse_if_away()
         return await super().rows(table_id, after)
 
-    async def last_renewal_ms(self) -> int:
-        return max(self._renewals.values(), default=0)
-
-    def _refuse_if_away(self) -> None:
+    def refuse_if_away(self) -> None:
         if self.is_away:
             raise DatabaseAway("away, as the test says")
 
@@ -108,7 +102,7 @@ class LosableJournal(Journal):
 
     async def _append(self, batch: Sequence[Append]) -> list[Verdict]:
         await self._free.wait()
-        self._refuse_if_away()
+        self.refuse_if_away()
         loss = self.losses.pop(0) if self.losses else ""
         verdicts = [] if loss == "before" else await super().append(batch)
         if loss:
@@ -116,18 +110,89 @@ class LosableJournal(Journal):
         return verdicts
 
 
+class LosableMembers:
+    """One engine's way to the board, which is kept in memory: virtual time passes faster than a
+    disk writes. It is away whenever the journal is.
+    """
+
+    def __init__(self, members: MemoryMembers, journal: LosableJournal) -> None:
+        self._members = members
+        self._journal = journal
+
+    async def now_ms(self) -> int:
+        return await self._members.now_ms()
+
+    async def board(self) -> Board:
+        self._journal.refuse_if_away()
+        return await self._members.board()
+
+    async def join(self, me: Myself) -> Board:
+        self._journal.refuse_if_away()
+        return await self._members.join(me)
+
+    async def renew(
+        self,
+        me: Myself,
+        right_ms: int,
+        settled: Collection[int] = (),
+        *,
+        is_taking: bool = True,
+        is_claiming: bool = True,
+    ) -> Board:
+        self._journal.refuse_if_away()
+        return await self._members.renew(
+            me, right_ms, settled, is_taking=is_taking, is_claiming=is_claiming
+        )
+
+    async def hand_over(
+        self, me: Myself, given: Collection[int], to: str, now_ms: int, *, is_pinned: bool = False
+    ) -> bool:
+        self._journal.refuse_if_away()
+        return await self._members.hand_over(me, given, to, now_ms, is_pinned=is_pinned)
+
+    async def leave(self, me: Myself, now_ms: int) -> None:
+        self._journal.refuse_if_away()
+        await self._members.leave(me, now_ms)
+
+
+class Bells:
+    """How engines of one test ring one another."""
+
+    def __init__(self) -> None:
+        self.worlds: dict[str, World] = {}
+
+    async def look(self, address: str) -> int:
+        await self.worlds[address].sharing.look()
+        return 0
+
+
 class World:
     """One engine; ``restart`` is a crash and a new start on the same journal."""
 
-    def __init__(self, folder: Path) -> None:
-        self.clock = VirtualClock()
+    def __init__(
+        self,
+        folder: Path,
+        engine: str = "engine",
+        beside: "World | None" = None,
+        lease_ms: int = FOR_EVER_MS,
+    ) -> None:
+        """``beside`` is another engine on the same database and the same time. Leases last for ever
+        where a test lets hours pass at once.
+        """
+        self.engine = engine
+        self.lease_ms = lease_ms
+        self.clock: VirtualClock = beside.clock if beside else VirtualClock()
+        self.members: MemoryMembers = (
+            beside.members if beside else MemoryMembers(self.clock.now_ms, lease_ms)
+        )
+        self.bells: Bells = beside.bells if beside else Bells()
+        self.bells.worlds[engine] = self
         self.stall_ms = 2_000
         self.wallet = wallet_double()
         self.rating = rating_double()
         self.bots = BotDouble()
         self.snapshot_every_rows = 500
         self.url = f"sqlite:///{folder / 'engine.db'}"
-        self._renewals: dict[str, int] = {}
         self._numbers = count(1)
         self._doubles = AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
@@ -141,10 +206,11 @@ class World:
     async def boot(self, stuck: str = "") -> None:
         """Start the engine; the rows of the table ``stuck`` never come from the disk."""
         self.database = Database(self.url)
-        self.journal = LosableJournal(self.database, self._renewals)
+        self.journal = LosableJournal(self.database, self.engine)
         self.journal.stuck = {stuck}
         self.steady = SteadyClock(self.clock)
         self.standstill = Standstill(self.steady, self.stall_ms)
+        self.ownership = Ownership(self.engine, self.steady, self.lease_ms)
         commit = GroupCommit(WatchedStore(self.journal, self.standstill), self.steady)
         self.tables = Tables(
             Stores(
@@ -157,15 +223,23 @@ class World:
             self.steady,
             [WalletSink(self._wallet_channel), RatingSink(self._rating_channel)],
             AiSeats(self.bots, self.steady, pace_ms=0, timeout_ms=1_000),
-            "engine",
+            self.ownership,
             self.standstill,
         )
-        self.renewal = Renewal(
-            self.journal, self.steady, self.standstill, self.tables, "engine", "here"
+        me = Myself(self.engine, self.engine, f"run-{next(self._numbers)}", EVERY_KIND)
+        self.sharing = Sharing(
+            LosableMembers(self.members, self.journal),
+            me,
+            self.ownership,
+            self.tables,
+            self.steady,
+            self.standstill,
+            self.bells,
+            RENEW_EVERY_MS,
         )
-        self._spawn(commit.run(), self.tables.timers.run())
-        await self.tables.recover()
-        self._spawn(self.renewal.run())
+        self._spawn(commit.run(), self.tables.timers.run(), self.tables.run())
+        await self.sharing.join()
+        self._spawn(self.sharing.run())
         if not stuck:
             await self.tables.loaded()
 
@@ -175,7 +249,7 @@ class World:
 
     def forget_renewals(self) -> None:
         """As if no engine had ever lived."""
-        self._renewals.clear()
+        self.members.forget()
 
     async def pass_ms(self, ms: int) -> None:
         """Let time pass while everything runs."""

@@ -20,7 +20,7 @@ from okey_runtime.dev_platform import (
 def platform(pid: int, *ready: bool) -> DevPlatform:
     processes = {
         f"service-{number}": RunningProcess(
-            pid=number, is_ready=is_ready, address=f"127.0.0.1:{number}"
+            kind=f"service-{number}", pid=number, is_ready=is_ready, address=f"127.0.0.1:{number}"
         )
         for number, is_ready in enumerate(ready)
     }

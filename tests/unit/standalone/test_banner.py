@@ -7,8 +7,8 @@ from services.standalone.plan import ChildPlan
 from services.standalone.ports import Ports
 
 PLANS = [
-    ChildPlan("lobby", (), {}, Ports(7401, 7421)),
-    ChildPlan("valkey", (), {}, Ports(7406, 7426)),
+    ChildPlan("lobby", "lobby", (), {}, Ports(7401, 7421)),
+    ChildPlan("valkey", "valkey", (), {}, Ports(7406, 7426)),
 ]
 
 
@@ -33,3 +33,16 @@ def test_changed_settings_are_shown() -> None:
     """Hurried clocks must not be taken for the usual ones."""
     assert "OKEY_CLOCK_FACTOR=10 is set" in text(OKEY_CLOCK_FACTOR="10")
     assert "OKEY_CLOCK_FACTOR" not in text(HOME="/root")
+
+
+def test_several_of_a_service_are_named_by_one_target() -> None:
+    plans = [
+        ChildPlan(f"engine-{number}", "engine", (), {}, Ports(7500 + number)) for number in (1, 2)
+    ]
+    shown = banner(plans, Path("/data"), Path("/key"), 1.0, {})
+    assert "engine   ipv4:127.0.0.1:7501,127.0.0.1:7502" in shown
+    assert "ipv4:" not in text()
+
+
+def test_a_folder_that_okeyctl_would_not_look_into_is_named() -> None:
+    assert "export OKEY_DATA_DIR=/data" in text()

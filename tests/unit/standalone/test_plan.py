@@ -15,6 +15,7 @@ from services.engine.settings import EngineSettings
 from services.lobby.settings import LobbySettings
 from services.standalone.plan import NAMES, ChildPlan, plan_children
 from services.standalone.ports import Ports
+from services.standalone.shape import SINGLE
 from services.standalone.tokens import ServiceTokens
 from services.wallet.app import WalletSettings
 
@@ -30,7 +31,7 @@ SETTINGS: dict[str, type[ServiceSettings]] = {
 
 def plans(folder: Path, **inherited: str) -> dict[str, ChildPlan]:
     tokens = ServiceTokens(create_signing_key(folder / "key"), folder / "tokens", VirtualClock())
-    return {plan.name: plan for plan in plan_children(folder, PORTS, tokens, inherited)}
+    return {plan.name: plan for plan in plan_children(SINGLE, folder, PORTS, tokens, inherited)}
 
 
 def settings_of(plan: ChildPlan, monkeypatch: pytest.MonkeyPatch) -> ServiceSettings:

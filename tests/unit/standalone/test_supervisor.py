@@ -12,8 +12,9 @@ import pytest
 from okey_runtime.clock import VirtualClock
 from okey_runtime.dev_platform import DevPlatform
 from services.standalone.child import Child, ChildEnded, ChildNotReady, told
-from services.standalone.plan import VALKEY, ChildPlan
+from services.standalone.plan import ChildPlan
 from services.standalone.ports import free_ports
+from services.standalone.shape import VALKEY
 from services.standalone.supervisor import BACKOFF_FIRST_MS, BACKOFF_LAST_MS, Supervisor
 
 # Answers PING as Valkey does, and ends on SIGTERM.
@@ -35,7 +36,7 @@ def plan(code: str) -> ChildPlan:
     """A child that is asked for its health as Valkey is."""
     ports = free_ports((VALKEY,))[VALKEY]
     command = (sys.executable, "-c", code, str(ports.serving))
-    return ChildPlan(VALKEY, command, {}, ports)
+    return ChildPlan(VALKEY, VALKEY, command, {}, ports)
 
 
 class Said:

@@ -13,7 +13,7 @@ TIED = Path(services.standalone.__file__).with_name("tied.py")
 PARENT = """
 import subprocess, sys, os
 child = subprocess.Popen([sys.executable, "-I", "-S", sys.argv[1], str(os.getpid()),
-                          "/bin/sh", "-c", "echo $$; exec sleep 600"])
+                          "-", "/bin/sh", "-c", "echo $$; exec sleep 600"])
 child.wait()
 """
 
@@ -37,7 +37,7 @@ async def test_it_dies_with_its_parent() -> None:
 
 def test_it_does_not_start_for_a_parent_that_is_gone() -> None:
     done = subprocess.run(
-        [sys.executable, "-I", "-S", TIED, "1000000000", "/bin/echo", "started"],
+        [sys.executable, "-I", "-S", TIED, "1000000000", "-", "/bin/echo", "started"],
         capture_output=True,
         text=True,
         check=False,

@@ -10,8 +10,13 @@ same id is refused (REQUEST_ID_REUSED); a refusal is judged anew. Every move nam
 
 Errors are `google.rpc.Status` with an `ErrorInfo.reason`. Everywhere: INVALID_FIELD (shape), TABLE_NOT_FOUND,
 NOT_SEATED (the caller owns no seat there), TABLE_CLOSED, REQUEST_ID_REUSED, and, UNAVAILABLE, safe to send again:
-DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED; DEADLINE_EXCEEDED, safe to send again:
-COMMAND_TIMED_OUT; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
+DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED, NOT_OWNER, OWNER_AWAY, EVENT_NOT_READABLE;
+DEADLINE_EXCEEDED, safe to send again: COMMAND_TIMED_OUT; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
+
+Several engines share the tables: a table's id says its shard, and each shard has one engine. Any engine takes any
+unary call and passes it on to the engine of its table, one hop. NOT_OWNER (metadata `address`, empty where nobody has
+the table just now) is what a call gets that was passed on already, and OWNER_AWAY one whose engine does not answer:
+another one has its tables within seconds. A stream at the wrong engine ends at once (StreamEnd, NOT_OWNER).
 
 A private table lets in who sits there, or who sends its invite code: TakeSeat, GetTable, WatchTable, Play and
 ListEvents ask everybody else for it, whatever role they have. Reasons there: INVITE_REQUIRED, INVITE_WRONG, and
@@ -121,7 +126,7 @@ class StreamEnd(_message.Message):
     seq: _builtins.int
     """The newest row that was sent; the cursor to resume from."""
     address: _builtins.str
-    """Where to go on (MOVED, NOT_OWNER), as host:port."""
+    """Where to go on (MOVED, NOT_OWNER), as host:port; empty where nobody has the table just now: ask any engine."""
     def __init__(
         self,
         *,
@@ -1685,16 +1690,21 @@ Global___MoveTableResponse: _TypeAlias = MoveTableResponse  # noqa: Y015
 
 @_typing.final
 class DrainRequest(_message.Message):
-    """Makes this engine leave."""
+    """Makes an engine leave."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    ENGINE_FIELD_NUMBER: _builtins.int
+    engine: _builtins.str
+    """The engine's name; empty for the one that is asked."""
     def __init__(
         self,
+        *,
+        engine: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["engine", b"engine"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1707,20 +1717,195 @@ class DrainResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TABLES_FIELD_NUMBER: _builtins.int
+    ENGINE_FIELD_NUMBER: _builtins.int
     tables: _builtins.int
     """How many tables it still had."""
+    engine: _builtins.str
+    """Its name."""
     def __init__(
         self,
         *,
         tables: _builtins.int = ...,
+        engine: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tables", b"tables"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["engine", b"engine", "tables", b"tables"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DrainResponse: _TypeAlias = DrainResponse  # noqa: Y015
+
+@_typing.final
+class ListShardsRequest(_message.Message):
+    """Asks for the engines and their shards."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListShardsRequest: _TypeAlias = ListShardsRequest  # noqa: Y015
+
+@_typing.final
+class EngineMember(_message.Message):
+    """An engine that is a member."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENGINE_FIELD_NUMBER: _builtins.int
+    ADDRESS_FIELD_NUMBER: _builtins.int
+    LEASE_LEFT_MS_FIELD_NUMBER: _builtins.int
+    IS_TAKING_FIELD_NUMBER: _builtins.int
+    SHARDS_FIELD_NUMBER: _builtins.int
+    TABLES_FIELD_NUMBER: _builtins.int
+    engine: _builtins.str
+    """Its name."""
+    address: _builtins.str
+    """Its address, as host:port."""
+    lease_left_ms: _builtins.int
+    """Milliseconds until its lease ends if it is not renewed; 0 where it has ended."""
+    is_taking: _builtins.bool
+    """Whether it takes shards: not before it serves, nor when it leaves."""
+    shards: _builtins.int
+    """How many shards it has."""
+    tables: _builtins.int
+    """How many tables it has that are not done."""
+    def __init__(
+        self,
+        *,
+        engine: _builtins.str = ...,
+        address: _builtins.str = ...,
+        lease_left_ms: _builtins.int = ...,
+        is_taking: _builtins.bool = ...,
+        shards: _builtins.int = ...,
+        tables: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "engine", b"engine", "is_taking", b"is_taking", "lease_left_ms", b"lease_left_ms", "shards", b"shards", "tables", b"tables"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EngineMember: _TypeAlias = EngineMember  # noqa: Y015
+
+@_typing.final
+class ShardPlace(_message.Message):
+    """A shard."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARD_FIELD_NUMBER: _builtins.int
+    ENGINE_FIELD_NUMBER: _builtins.int
+    IS_PINNED_FIELD_NUMBER: _builtins.int
+    TABLES_FIELD_NUMBER: _builtins.int
+    shard: _builtins.int
+    """Its number, from 0."""
+    engine: _builtins.str
+    """The engine that has it; empty where nobody has it just now, or whoever had it does not live."""
+    is_pinned: _builtins.bool
+    """Whether an operator moved it there, so that it is not balanced away."""
+    tables: _builtins.int
+    """How many tables it has that are not done."""
+    def __init__(
+        self,
+        *,
+        shard: _builtins.int = ...,
+        engine: _builtins.str = ...,
+        is_pinned: _builtins.bool = ...,
+        tables: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["engine", b"engine", "is_pinned", b"is_pinned", "shard", b"shard", "tables", b"tables"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ShardPlace: _TypeAlias = ShardPlace  # noqa: Y015
+
+@_typing.final
+class ListShardsResponse(_message.Message):
+    """Who has what, at one moment."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENGINES_FIELD_NUMBER: _builtins.int
+    SHARDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def engines(self) -> _containers.RepeatedCompositeFieldContainer[Global___EngineMember]:
+        """The members, by name; one whose lease has ended is listed while it is named as a shard's owner."""
+
+    @_builtins.property
+    def shards(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShardPlace]:
+        """Every shard, by number."""
+
+    def __init__(
+        self,
+        *,
+        engines: _abc.Iterable[Global___EngineMember] | None = ...,
+        shards: _abc.Iterable[Global___ShardPlace] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["engines", b"engines", "shards", b"shards"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListShardsResponse: _TypeAlias = ListShardsResponse  # noqa: Y015
+
+@_typing.final
+class MoveShardRequest(_message.Message):
+    """Hands a shard over."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARD_FIELD_NUMBER: _builtins.int
+    ENGINE_FIELD_NUMBER: _builtins.int
+    shard: _builtins.int
+    """Its number."""
+    engine: _builtins.str
+    """The name of the engine that shall have it."""
+    def __init__(
+        self,
+        *,
+        shard: _builtins.int = ...,
+        engine: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["engine", b"engine", "shard", b"shard"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MoveShardRequest: _TypeAlias = MoveShardRequest  # noqa: Y015
+
+@_typing.final
+class MoveShardResponse(_message.Message):
+    """The shard has moved."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ADDRESS_FIELD_NUMBER: _builtins.int
+    address: _builtins.str
+    """The new engine's address, as host:port."""
+    def __init__(
+        self,
+        *,
+        address: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MoveShardResponse: _TypeAlias = MoveShardResponse  # noqa: Y015
 
 @_typing.final
 class SetMaintenanceRequest(_message.Message):
@@ -1752,7 +1937,7 @@ class SetMaintenanceResponse(_message.Message):
 
     RUNNING_MATCHES_FIELD_NUMBER: _builtins.int
     running_matches: _builtins.int
-    """How many matches still run."""
+    """How many matches still run, at the engines that have answered."""
     def __init__(
         self,
         *,

@@ -190,7 +190,7 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def LocateTable(self, request, context):
-        """Which engine serves a table, for streams. Roles: player, lobby, operator, integrator.
+        """Which engine serves a table, for streams; any engine knows. Roles: player, lobby, operator, integrator.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -768,6 +768,16 @@ class OperatorServiceStub:
                 request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.MoveTableRequest.SerializeToString,
                 response_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.MoveTableResponse.FromString,
                 _registered_method=True)
+        self.ListShards = channel.unary_unary(
+                '/okey.api.engine.v1.OperatorService/ListShards',
+                request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ListShardsRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ListShardsResponse.FromString,
+                _registered_method=True)
+        self.MoveShard = channel.unary_unary(
+                '/okey.api.engine.v1.OperatorService/MoveShard',
+                request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.MoveShardRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.MoveShardResponse.FromString,
+                _registered_method=True)
         self.Drain = channel.unary_unary(
                 '/okey.api.engine.v1.OperatorService/Drain',
                 request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.DrainRequest.SerializeToString,
@@ -795,7 +805,8 @@ class OperatorServiceServicer:
     """
 
     def ListTables(self, request, context):
-        """The tables that are not closed, or all, by table id in pages. Roles: operator, lobby.
+        """The tables of all engines that are not closed, by table id in pages. Refused (OWNER_AWAY) while an engine does not
+        answer or a shard has none, since a list with holes would look like tables that closed. Roles: operator, lobby.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -827,22 +838,40 @@ class OperatorServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def MoveTable(self, request, context):
-        """Hands a table over to another engine. Roles: operator. Reasons: ENGINE_NOT_FOUND where there is no such member.
+        """Hands a table over to another engine, and with it all tables of its shard; as MoveShard. Roles: operator. Reasons:
+        ENGINE_NOT_FOUND where there is no such member.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListShards(self, request, context):
+        """Every engine that is a member, and which shard each has. Any engine answers. Roles: operator.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def MoveShard(self, request, context):
+        """Hands a shard over to another engine, where it stays for as long as that lives: it is not balanced away. Its streams
+        end with MOVED. Roles: operator. Reasons: ENGINE_NOT_FOUND where there is no such member.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Drain(self, request, context):
-        """Makes this engine leave: not ready any more, streams end with SHUTTING_DOWN, commands get ENGINE_STOPPING. Its
-        process then ends with status 0, so that whoever minds it starts a fresh one. Roles: operator.
+        """Makes an engine leave: not ready any more, its shards are handed over one by one, their streams end with MOVED. Where
+        there is nobody to take them streams end with SHUTTING_DOWN and commands get ENGINE_STOPPING. Its process then ends
+        with status 0, so that whoever minds it starts a fresh one. Roles: operator. Reasons: ENGINE_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SetMaintenance(self, request, context):
-        """Stops new tables and new matches, or allows them again; running matches end in peace. Roles: operator.
+        """Stops new tables and new matches at every engine, or allows them again; running matches end in peace. Roles:
+        operator.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -891,6 +920,16 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.MoveTable,
                     request_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.MoveTableRequest.FromString,
                     response_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.MoveTableResponse.SerializeToString,
+            ),
+            'ListShards': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListShards,
+                    request_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ListShardsRequest.FromString,
+                    response_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ListShardsResponse.SerializeToString,
+            ),
+            'MoveShard': grpc.unary_unary_rpc_method_handler(
+                    servicer.MoveShard,
+                    request_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.MoveShardRequest.FromString,
+                    response_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.MoveShardResponse.SerializeToString,
             ),
             'Drain': grpc.unary_unary_rpc_method_handler(
                     servicer.Drain,
@@ -1049,6 +1088,60 @@ class OperatorService:
             '/okey.api.engine.v1.OperatorService/MoveTable',
             okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.MoveTableRequest.SerializeToString,
             okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.MoveTableResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListShards(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.engine.v1.OperatorService/ListShards',
+            okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ListShardsRequest.SerializeToString,
+            okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ListShardsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def MoveShard(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.engine.v1.OperatorService/MoveShard',
+            okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.MoveShardRequest.SerializeToString,
+            okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.MoveShardResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -10,8 +10,13 @@ same id is refused (REQUEST_ID_REUSED); a refusal is judged anew. Every move nam
 
 Errors are `google.rpc.Status` with an `ErrorInfo.reason`. Everywhere: INVALID_FIELD (shape), TABLE_NOT_FOUND,
 NOT_SEATED (the caller owns no seat there), TABLE_CLOSED, REQUEST_ID_REUSED, and, UNAVAILABLE, safe to send again:
-DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED; DEADLINE_EXCEEDED, safe to send again:
-COMMAND_TIMED_OUT; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
+DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED, NOT_OWNER, OWNER_AWAY, EVENT_NOT_READABLE;
+DEADLINE_EXCEEDED, safe to send again: COMMAND_TIMED_OUT; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
+
+Several engines share the tables: a table's id says its shard, and each shard has one engine. Any engine takes any
+unary call and passes it on to the engine of its table, one hop. NOT_OWNER (metadata `address`, empty where nobody has
+the table just now) is what a call gets that was passed on already, and OWNER_AWAY one whose engine does not answer:
+another one has its tables within seconds. A stream at the wrong engine ends at once (StreamEnd, NOT_OWNER).
 
 A private table lets in who sits there, or who sends its invite code: TakeSeat, GetTable, WatchTable, Play and
 ListEvents ask everybody else for it, whatever role they have. Reasons there: INVITE_REQUIRED, INVITE_WRONG, and
@@ -68,7 +73,7 @@ class TableServiceStub:
     integrator.
     """
     LocateTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.LocateTableRequest, _engine_pb2.LocateTableResponse]
-    """Which engine serves a table, for streams. Roles: player, lobby, operator, integrator."""
+    """Which engine serves a table, for streams; any engine knows. Roles: player, lobby, operator, integrator."""
     WhereAmI: _aio.UnaryUnaryMultiCallable[_engine_pb2.WhereAmIRequest, _engine_pb2.WhereAmIResponse]
     """The table where the token's subject sits (W3), or the player that the lobby names. Roles: player, lobby."""
     ArrangeRack: _aio.UnaryUnaryMultiCallable[_engine_pb2.ArrangeRackRequest, _engine_pb2.ArrangeRackResponse]
@@ -189,7 +194,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.LocateTableRequest,
         context: _aio.ServicerContext[_engine_pb2.LocateTableRequest, _abc.Awaitable[_engine_pb2.LocateTableResponse]],
     ) -> _abc.Awaitable[_engine_pb2.LocateTableResponse]:
-        """Which engine serves a table, for streams. Roles: player, lobby, operator, integrator."""
+        """Which engine serves a table, for streams; any engine knows. Roles: player, lobby, operator, integrator."""
 
     @_abc_1.abstractmethod
     def WhereAmI(
@@ -248,7 +253,9 @@ class OperatorServiceStub:
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     ListTables: _aio.UnaryUnaryMultiCallable[_engine_pb2.ListTablesRequest, _engine_pb2.ListTablesResponse]
-    """The tables that are not closed, or all, by table id in pages. Roles: operator, lobby."""
+    """The tables of all engines that are not closed, by table id in pages. Refused (OWNER_AWAY) while an engine does not
+    answer or a shard has none, since a list with holes would look like tables that closed. Roles: operator, lobby.
+    """
     VoidMatch: _aio.UnaryUnaryMultiCallable[_engine_pb2.VoidMatchRequest, _engine_pb2.VoidMatchResponse]
     """Voids the running match of a table: every stake back (M10). A table that stands still and can be read is released
     by it. Roles: operator. Reasons: NO_MATCH_RUNNING.
@@ -262,13 +269,24 @@ class OperatorServiceStub:
     ReleaseTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.ReleaseTableRequest, _engine_pb2.ReleaseTableResponse]
     """Drops a table from memory and loads it again from its journal; ends its streams, resumably. Roles: operator."""
     MoveTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.MoveTableRequest, _engine_pb2.MoveTableResponse]
-    """Hands a table over to another engine. Roles: operator. Reasons: ENGINE_NOT_FOUND where there is no such member."""
+    """Hands a table over to another engine, and with it all tables of its shard; as MoveShard. Roles: operator. Reasons:
+    ENGINE_NOT_FOUND where there is no such member.
+    """
+    ListShards: _aio.UnaryUnaryMultiCallable[_engine_pb2.ListShardsRequest, _engine_pb2.ListShardsResponse]
+    """Every engine that is a member, and which shard each has. Any engine answers. Roles: operator."""
+    MoveShard: _aio.UnaryUnaryMultiCallable[_engine_pb2.MoveShardRequest, _engine_pb2.MoveShardResponse]
+    """Hands a shard over to another engine, where it stays for as long as that lives: it is not balanced away. Its streams
+    end with MOVED. Roles: operator. Reasons: ENGINE_NOT_FOUND where there is no such member.
+    """
     Drain: _aio.UnaryUnaryMultiCallable[_engine_pb2.DrainRequest, _engine_pb2.DrainResponse]
-    """Makes this engine leave: not ready any more, streams end with SHUTTING_DOWN, commands get ENGINE_STOPPING. Its
-    process then ends with status 0, so that whoever minds it starts a fresh one. Roles: operator.
+    """Makes an engine leave: not ready any more, its shards are handed over one by one, their streams end with MOVED. Where
+    there is nobody to take them streams end with SHUTTING_DOWN and commands get ENGINE_STOPPING. Its process then ends
+    with status 0, so that whoever minds it starts a fresh one. Roles: operator. Reasons: ENGINE_NOT_FOUND.
     """
     SetMaintenance: _aio.UnaryUnaryMultiCallable[_engine_pb2.SetMaintenanceRequest, _engine_pb2.SetMaintenanceResponse]
-    """Stops new tables and new matches, or allows them again; running matches end in peace. Roles: operator."""
+    """Stops new tables and new matches at every engine, or allows them again; running matches end in peace. Roles:
+    operator.
+    """
     QuarantineTable: _aio.UnaryUnaryMultiCallable[_engine_pb2.QuarantineTableRequest, _engine_pb2.QuarantineTableResponse]
     """Makes a table stand still until ReleaseTable: no commands, no clocks, nothing told to the wallet. For a table
     whose money an audit doubts. Roles: operator, wallet.
@@ -287,7 +305,9 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.ListTablesRequest,
         context: _aio.ServicerContext[_engine_pb2.ListTablesRequest, _abc.Awaitable[_engine_pb2.ListTablesResponse]],
     ) -> _abc.Awaitable[_engine_pb2.ListTablesResponse]:
-        """The tables that are not closed, or all, by table id in pages. Roles: operator, lobby."""
+        """The tables of all engines that are not closed, by table id in pages. Refused (OWNER_AWAY) while an engine does not
+        answer or a shard has none, since a list with holes would look like tables that closed. Roles: operator, lobby.
+        """
 
     @_abc_1.abstractmethod
     def VoidMatch(
@@ -325,7 +345,27 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.MoveTableRequest,
         context: _aio.ServicerContext[_engine_pb2.MoveTableRequest, _abc.Awaitable[_engine_pb2.MoveTableResponse]],
     ) -> _abc.Awaitable[_engine_pb2.MoveTableResponse]:
-        """Hands a table over to another engine. Roles: operator. Reasons: ENGINE_NOT_FOUND where there is no such member."""
+        """Hands a table over to another engine, and with it all tables of its shard; as MoveShard. Roles: operator. Reasons:
+        ENGINE_NOT_FOUND where there is no such member.
+        """
+
+    @_abc_1.abstractmethod
+    def ListShards(
+        self,
+        request: _engine_pb2.ListShardsRequest,
+        context: _aio.ServicerContext[_engine_pb2.ListShardsRequest, _abc.Awaitable[_engine_pb2.ListShardsResponse]],
+    ) -> _abc.Awaitable[_engine_pb2.ListShardsResponse]:
+        """Every engine that is a member, and which shard each has. Any engine answers. Roles: operator."""
+
+    @_abc_1.abstractmethod
+    def MoveShard(
+        self,
+        request: _engine_pb2.MoveShardRequest,
+        context: _aio.ServicerContext[_engine_pb2.MoveShardRequest, _abc.Awaitable[_engine_pb2.MoveShardResponse]],
+    ) -> _abc.Awaitable[_engine_pb2.MoveShardResponse]:
+        """Hands a shard over to another engine, where it stays for as long as that lives: it is not balanced away. Its streams
+        end with MOVED. Roles: operator. Reasons: ENGINE_NOT_FOUND where there is no such member.
+        """
 
     @_abc_1.abstractmethod
     def Drain(
@@ -333,8 +373,9 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.DrainRequest,
         context: _aio.ServicerContext[_engine_pb2.DrainRequest, _abc.Awaitable[_engine_pb2.DrainResponse]],
     ) -> _abc.Awaitable[_engine_pb2.DrainResponse]:
-        """Makes this engine leave: not ready any more, streams end with SHUTTING_DOWN, commands get ENGINE_STOPPING. Its
-        process then ends with status 0, so that whoever minds it starts a fresh one. Roles: operator.
+        """Makes an engine leave: not ready any more, its shards are handed over one by one, their streams end with MOVED. Where
+        there is nobody to take them streams end with SHUTTING_DOWN and commands get ENGINE_STOPPING. Its process then ends
+        with status 0, so that whoever minds it starts a fresh one. Roles: operator. Reasons: ENGINE_NOT_FOUND.
         """
 
     @_abc_1.abstractmethod
@@ -343,7 +384,9 @@ class OperatorServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _engine_pb2.SetMaintenanceRequest,
         context: _aio.ServicerContext[_engine_pb2.SetMaintenanceRequest, _abc.Awaitable[_engine_pb2.SetMaintenanceResponse]],
     ) -> _abc.Awaitable[_engine_pb2.SetMaintenanceResponse]:
-        """Stops new tables and new matches, or allows them again; running matches end in peace. Roles: operator."""
+        """Stops new tables and new matches at every engine, or allows them again; running matches end in peace. Roles:
+        operator.
+        """
 
     @_abc_1.abstractmethod
     def QuarantineTable(

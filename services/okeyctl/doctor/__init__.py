@@ -1,0 +1,1 @@
+"""``okeyctl doctor``: looks at a whole installation and says what is wrong with it."""

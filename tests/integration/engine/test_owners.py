@@ -1,0 +1,198 @@
+"""Three engines on one PostgreSQL: whichever is asked, the call gets to the engine of its table."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from okey.api.engine.v1 import engine_pb2
+from okey_runtime.identity import Role
+from okey_runtime.server import ServiceServer
+from services.engine.forwarding import FORWARDED_BY
+from services.engine.shards import SHARD_COUNT, shard_of
+from tests.integration.engine.platform import (
+    Ended,
+    Platform,
+    act,
+    platform,
+    playing,
+    refused,
+    view_of,
+)
+
+CODE = grpc.StatusCode
+QUICK = {"lease_ms": 1_500, "renew_ms": 250}
+
+
+class Three:
+    """A platform with engines called one, two and three."""
+
+    def __init__(self, world: Platform) -> None:
+        self.world = world
+        self.engines: dict[str, ServiceServer] = {}
+
+    async def start(self) -> None:
+        for name in ("one", "two", "three"):
+            self.engines[name] = await self.world.start_beside(name, **QUICK)
+        self.world.engine_address = self.engines["one"].address
+        await self.balanced()
+
+    async def shards(self) -> engine_pb2.ListShardsResponse:
+        operator = await self.world.operator()
+        return await operator.ListShards(engine_pb2.ListShardsRequest())
+
+    async def balanced(self) -> None:
+        """Return once every engine that lives has its fair share."""
+        async with asyncio.timeout(30):
+            while True:
+                counts = [member.shards for member in (await self.shards()).engines]
+                if sum(counts) == SHARD_COUNT and max(counts) - min(counts) <= 1:
+                    return
+
+    async def owner_of(self, table_id: str) -> str:
+        place = (await self.shards()).shards[shard_of(table_id)]
+        return place.engine
+
+    async def elsewhere(self, table_id: str) -> str:
+        """The address of an engine that does not have the table."""
+        owner = await self.owner_of(table_id)
+        return next(server.address for name, server in self.engines.items() if name != owner)
+
+
+@pytest.fixture
+async def three(tmp_path: Path, postgres_url: str) -> AsyncIterator[Three]:
+    async with platform(tmp_path, 20, postgres_url, engines=0) as world:
+        made = Three(world)
+        await made.start()
+        yield made
+
+
+async def test_any_engine_takes_any_call_and_streams_are_sent_on(three: Three) -> None:
+    """One hop, with the caller's own token; a call that was passed on is not passed on again."""
+    world = three.world
+    table_id, mover, other = await playing(world)
+    wrong = await three.elsewhere(table_id)
+    stub = await world.tables_as(mover, at=wrong)
+    view = (await stub.GetTable(engine_pb2.GetTableRequest(table_id=table_id))).view
+    assert view.viewer == view.round.turn.seat, "its own seat's view"
+    request = act(world, view)
+    first = await stub.Act(request)
+    assert (await stub.Act(request)).seq == first.seq, "the same request, the same answer"
+    stranger = await world.tables_as("zoe", at=wrong)
+    failure = await refused(stranger.Act(act(world, view)))
+    assert (failure.code, failure.reason) == (CODE.PERMISSION_DENIED, "NOT_SEATED")
+
+    located = await stub.LocateTable(engine_pb2.LocateTableRequest(table_id=table_id))
+    assert located.engine == await three.owner_of(table_id)
+    assert located.address == three.engines[located.engine].address
+    where = await (await world.tables_as(other, at=wrong)).WhereAmI(engine_pb2.WhereAmIRequest())
+    assert (where.table_id, where.address) == (table_id, located.address)
+    hop = stub.GetTable(
+        engine_pb2.GetTableRequest(table_id=table_id), metadata=((FORWARDED_BY, "somebody"),)
+    )
+    failure = await refused(hop)
+    assert (failure.code, failure.reason) == (CODE.UNAVAILABLE, "NOT_OWNER")
+    assert failure.metadata["address"] == located.address
+    [only] = [m async for m in stub.WatchTable(engine_pb2.WatchTableRequest(table_id=table_id))]
+    assert only.end.reason == Ended.STREAM_END_REASON_NOT_OWNER
+    assert only.end.address == located.address
+
+
+async def test_a_shard_that_is_moved_takes_its_streams_along(three: Three) -> None:
+    """MOVED and the new address; it stays there, and one result a command."""
+    world = three.world
+    table_id, mover, _ = await playing(world)
+    owner = await three.owner_of(table_id)
+    to = next(name for name in three.engines if name != owner)
+    stub = await world.tables_as(mover, at=three.engines[owner].address)
+    stream = stub.WatchTable(engine_pb2.WatchTableRequest(table_id=table_id))
+    await stream.read()
+    moved = await (await world.operator()).MoveTable(
+        engine_pb2.MoveTableRequest(table_id=table_id, engine=to)
+    )
+    assert moved.address == three.engines[to].address
+    end = await _end(stream)
+    assert (end.reason, end.address) == (Ended.STREAM_END_REASON_MOVED, moved.address)
+    view = await view_of(world, table_id, mover)
+    assert (await stub.Act(act(world, view))).seq == view.seq + 1
+    place = (await three.shards()).shards[shard_of(table_id)]
+    assert (place.engine, place.is_pinned) == (to, True)
+
+
+async def test_an_engine_that_leaves_hands_everything_over(three: Three) -> None:
+    """No call fails meanwhile, and its streams say where they go on."""
+    world = three.world
+    table_id, mover, _ = await playing(world)
+    owner = await three.owner_of(table_id)
+    stays = next(name for name in three.engines if name != owner)
+    world.engine_address = three.engines[stays].address
+    stub = await world.tables_as(mover)
+    direct = await world.tables_as(mover, at=three.engines[owner].address)
+    stream = direct.WatchTable(engine_pb2.WatchTableRequest(table_id=table_id))
+    await stream.read()
+    asked = 0
+    leaving = asyncio.create_task(world.stop_beside(owner))
+    while not leaving.done():
+        await stub.GetTable(engine_pb2.GetTableRequest(table_id=table_id))
+        asked += 1
+    await leaving
+    assert asked, "there was time to ask"
+    end = await _end(stream)
+    assert end.reason == Ended.STREAM_END_REASON_MOVED
+    assert end.address in {three.engines[n].address for n in three.engines if n != owner}
+    assert {member.engine for member in (await three.shards()).engines} == three.engines.keys() - {
+        owner
+    }
+    view = await view_of(world, table_id, mover)
+    assert (await stub.Act(act(world, view))).seq == view.seq + 1
+
+
+async def test_lists_and_switches_speak_for_all_engines(three: Three) -> None:
+    world = three.world
+    made = {await world.open_table(f"player{number}") for number in range(8)}
+    assert len({await three.owner_of(table_id) for table_id in made}) > 1
+    for server in three.engines.values():
+        operator = await world.operator(at=server.address)
+        listed, token = set[str](), ""
+        while True:
+            page = await operator.ListTables(
+                engine_pb2.ListTablesRequest(page_size=3, page_token=token)
+            )
+            listed |= {table.table_id for table in page.tables}
+            token = page.next_page_token
+            if not token:
+                break
+        assert listed == made
+    operator = await world.operator(at=three.engines["two"].address)
+    await operator.SetMaintenance(engine_pb2.SetMaintenanceRequest(is_on=True))
+    for server in three.engines.values():
+        lobby = await world.tables_as("lobby", Role.LOBBY, at=server.address)
+        request = engine_pb2.OpenTableRequest(
+            request_id="maintenance-1",
+            player="zoe",
+            seat_count=2,
+            stake=100,
+            turn_timeout_ms=60_000,
+        )
+        assert (await refused(lobby.OpenTable(request))).reason == "MAINTENANCE"
+    [table_id, *_] = made
+    wrong = await world.operator(at=await three.elsewhere(table_id))
+    await wrong.QuarantineTable(
+        engine_pb2.QuarantineTableRequest(table_id=table_id, reason="a test")
+    )
+    for server in three.engines.values():
+        spectator = await world.tables_as("zoe", at=server.address)
+        asked = spectator.GetTable(engine_pb2.GetTableRequest(table_id=table_id))
+        assert (await refused(asked)).reason == "TABLE_QUARANTINED"
+
+
+async def _end(
+    stream: "grpc.aio.UnaryStreamCall[engine_pb2.WatchTableRequest, engine_pb2.WatchTableResponse]",
+) -> engine_pb2.StreamEnd:
+    async with asyncio.timeout(10):
+        async for message in stream:
+            if message.WhichOneof("message") == "end":
+                return message.end
+    raise AssertionError("the stream ended without a reason")
