@@ -24,7 +24,9 @@ _LOOK_EVERY_S: Final = 0.5
 _TURN_TIMEOUT_MS: Final = 120_000
 _SHARDS: Final = 256
 _MOVE_TIMEOUT_S: Final = 30.0
-_AGAIN_S: Final = (0.15, 0.35)
+# As okey_client waits.
+_FIRST_PAUSE_S: Final = 0.1
+_LAST_PAUSE_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +109,11 @@ async def kill_and_go_on(stand: ClusterStand, waiting: list[Waiting]) -> list[Ag
     victim.kill()
 
     async def one(each: Waiting) -> Again:
-        tries = 1
+        tries, bound_s = 1, _FIRST_PAUSE_S
         while not await _accepts(each):
             tries += 1
-            await asyncio.sleep(chance.uniform(*_AGAIN_S))
+            await asyncio.sleep(bound_s * chance.uniform(0.5, 1.0))
+            bound_s = min(2 * bound_s, _LAST_PAUSE_S)
         return Again(each.table_id, clock.monotonic_ms() - began_ms, tries)
 
     return await asyncio.gather(*(one(each) for each in waiting))
