@@ -1,6 +1,5 @@
 """Two engines on one database and one time: take-overs, and what an old owner still does."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
