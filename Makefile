@@ -9,7 +9,7 @@ TYPED := libs services tools deploy tests
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run cluster demo test test-core test-rest test-all format lint protos protos-check \
-	bench arena mutations soak chaos manifests manifests-check sbom deploy-check clean
+	bench arena mutations soak chaos chaos-tables manifests manifests-check sbom deploy-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,10 +101,13 @@ SOAK_KILLS := 2000
 SOAK_MINUTES := 180
 SOAK_SEED := 1
 
-chaos: setup ## tables with bots and checking clients while engine and database die (stops by itself)
+chaos: setup ## three engines, 200 tables, checking clients, every fault; needs root, nftables and libfaketime
+	$(BIN)/python -m tests.chaos.cluster.run --tables $(TABLES) --minutes $(MINUTES) --seed $(SEED)
+
+chaos-tables: setup ## the same with one engine, which is killed and paused, and a database that is
 	$(BIN)/python -m tests.chaos.tables.run --tables $(TABLES) --minutes $(MINUTES) --seed $(SEED)
 TABLES := 200
-MINUTES := 4
+MINUTES := 5
 SEED := 1
 
 manifests: setup ## make the manifests, rules and dashboards that follow from others

@@ -27,6 +27,10 @@ class MemoryMembers:
         member = self._members[engine]
         self._members[engine] = replace(member, leased_ms=member.leased_ms - self._lease_ms)
 
+    def pin_all(self) -> None:
+        """As if an operator had moved every shard to where it is."""
+        self._places = [replace(place, is_pinned=True) for place in self._places]
+
     def teach(self, engine: str, events: frozenset[int]) -> None:
         """It can read these kinds of events."""
         self._members[engine] = replace(self._members[engine], events=events)

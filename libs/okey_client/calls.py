@@ -20,6 +20,7 @@ Response = TypeVar("Response", covariant=True)
 _REPEATABLE_CODES: Final = frozenset(
     {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
 )
+_NOT_OWNER: Final = "NOT_OWNER"
 _REPEATABLE_REASONS: Final = frozenset(
     {"TABLE_BUSY", "ENGINE_BUSY", "RATE_LIMITED", "SERVICE_BUSY"}
 )
@@ -30,11 +31,11 @@ class RetryPolicy:
     """How patient a client is: tries of one call, the pauses between them, the deadline of each.
 
     A pause is random between half of a bound and the whole; the bound doubles from
-    ``first_pause_ms`` to ``last_pause_ms``. The defaults wait 7 to 15 s in all, longer than a
-    service takes to start again.
+    ``first_pause_ms`` to ``last_pause_ms``. The defaults wait 11 to 23 s in all, longer than a
+    service takes to start again, or other engines to take the tables of a dead one over.
     """
 
-    tries: int = 12
+    tries: int = 16
     first_pause_ms: int = 100
     last_pause_ms: int = 2_000
     deadline_ms: int = 10_000
@@ -58,21 +59,30 @@ class Calls:
         self._chance = chance
         self.policy: Final = policy
 
-    async def unary(self, method: UnaryMethod[Request, Response], request: Request) -> Response:
-        """The answer to the request, sent again while nobody answers.
+    async def unary(
+        self,
+        method: UnaryMethod[Request, Response],
+        request: Request,
+        elsewhere: Callable[[str], UnaryMethod[Request, Response]] | None = None,
+    ) -> Response:
+        """The answer to the request, sent again while nobody answers; ``elsewhere`` gives the
+        method at the address that a refusal names, for the next try alone.
 
         Raises:
             RpcFailure: it was refused, or nobody has answered after the last try.
         """
         failures = 0
+        asked = method
         while True:
             try:
-                return await method(request, timeout=self.policy.deadline_ms / 1000)
+                return await asked(request, timeout=self.policy.deadline_ms / 1000)
             except grpc.aio.AioRpcError as error:
                 failure = from_rpc_error(error)
                 failures += 1
                 if not is_repeatable(failure) or failures >= self.policy.tries:
                     raise failure from error
+            address = failure.metadata.get("address") if failure.reason == _NOT_OWNER else None
+            asked = elsewhere(address) if elsewhere is not None and address else method
             await self.pause(failures)
 
     async def pause(self, failures: int) -> None:

@@ -1,13 +1,14 @@
 """One table, as a player or a spectator uses it."""
 
 import secrets
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey.rules.tile import Tile
 from okey.table import commands
 from okey.table.commands import Action, DrawSource
-from okey_client.calls import Calls, new_request_id
+from okey_client.calls import Calls, UnaryMethod, new_request_id
 from okey_client.channels import Channels
 from okey_client.mirror import AddNonce, Open, Stream, TableMirror
 from okey_client.play import NONCE_BYTES, NONCE_REFUSALS, PlayedTable
@@ -35,7 +36,7 @@ class TableClient:
     async def get(self) -> table_pb2.TableView:
         """The table as the caller may see it now."""
         request = engine_pb2.GetTableRequest(table_id=self.table_id, invite=self._invite)
-        return (await self._calls.unary(self._stub.GetTable, request)).view
+        return (await self._calls.unary(self._stub.GetTable, request, self._at("GetTable"))).view
 
     def follow(self, *, adds_nonces: bool = True) -> TableMirror:
         """The table kept up to date: iterate over it for what changes.
@@ -108,36 +109,36 @@ class TableClient:
             turn=turn,
             action=action_message(action),
         )
-        return await self._calls.unary(self._stub.Act, request)
+        return await self._calls.unary(self._stub.Act, request, self._at("Act"))
 
     async def leave(self) -> None:
         """Leave before a match or after it, free of charge (W2)."""
         request = engine_pb2.LeaveSeatRequest(table_id=self.table_id, request_id=new_request_id())
-        await self._calls.unary(self._stub.LeaveSeat, request)
+        await self._calls.unary(self._stub.LeaveSeat, request, self._at("LeaveSeat"))
 
     async def forfeit(self) -> None:
         """Give the running match up, for the price that the view names (M9)."""
         request = engine_pb2.ForfeitRequest(table_id=self.table_id, request_id=new_request_id())
-        await self._calls.unary(self._stub.Forfeit, request)
+        await self._calls.unary(self._stub.Forfeit, request, self._at("Forfeit"))
 
     async def return_to_seat(self) -> None:
         """Take the seat back from its stand-in (U8)."""
         request = engine_pb2.ReturnToSeatRequest(
             table_id=self.table_id, request_id=new_request_id()
         )
-        await self._calls.unary(self._stub.ReturnToSeat, request)
+        await self._calls.unary(self._stub.ReturnToSeat, request, self._at("ReturnToSeat"))
 
     async def play_on(self) -> engine_pb2.PlayOnResponse:
         """Stay for the Nachspiel and pay the stake again (Ç8)."""
         request = engine_pb2.PlayOnRequest(table_id=self.table_id, request_id=new_request_id())
-        return await self._calls.unary(self._stub.PlayOn, request)
+        return await self._calls.unary(self._stub.PlayOn, request, self._at("PlayOn"))
 
     async def add_nonce(self, nonce: bytes) -> None:
         """Add 32 bytes of one's own to the coming shuffle, once a deal (T9)."""
         request = engine_pb2.AddNonceRequest(
             table_id=self.table_id, request_id=new_request_id(), nonce=nonce
         )
-        await self._calls.unary(self._stub.AddNonce, request)
+        await self._calls.unary(self._stub.AddNonce, request, self._at("AddNonce"))
 
     async def offer_nonce(self) -> bool:
         """Add a random nonce to the coming shuffle; says whether one was still wanted (T9)."""
@@ -152,14 +153,24 @@ class TableClient:
     async def arrange_rack(self) -> engine_pb2.ArrangeRackResponse:
         """The caller's own rack sorted into melds, and its distance to a finish."""
         request = engine_pb2.ArrangeRackRequest(table_id=self.table_id)
-        return await self._calls.unary(self._stub.ArrangeRack, request)
+        return await self._calls.unary(self._stub.ArrangeRack, request, self._at("ArrangeRack"))
 
     async def finished_round(self, match_no: int, round_no: int) -> engine_pb2.ListEventsResponse:
         """A finished round in full: deal, seed, every tile (T9)."""
         request = engine_pb2.ListEventsRequest(
             table_id=self.table_id, match_no=match_no, round_no=round_no, invite=self._invite
         )
-        return await self._calls.unary(self._stub.ListEvents, request)
+        return await self._calls.unary(self._stub.ListEvents, request, self._at("ListEvents"))
+
+    def _at(self, method: str) -> Callable[[str], UnaryMethod[Any, Any]]:
+        """The same method at an engine that has the table by now."""
+
+        def at(address: str) -> UnaryMethod[Any, Any]:
+            stub = engine_pb2_grpc.TableServiceStub(self._channels.to(address))
+            found: UnaryMethod[Any, Any] = getattr(stub, method)
+            return found
+
+        return at
 
     async def _draw(self, turn: int, source: DrawSource) -> Tile:
         return Tile((await self.act(turn, commands.Draw(source))).drawn)

@@ -99,7 +99,11 @@ def _row(child: Child, life: Life, looked: Looked, now_ms: int) -> tuple[str | T
     owned = ("", "", "")
     if member is not None:
         lease = f"{member.lease_left_ms / 1000:.1f} s" if member.lease_left_ms else "ended"
-        owned = (f"{member.shards}", f"{member.tables}", "leaving" if member.is_leaving else lease)
+        owned = (
+            f"{member.shards}",
+            f"{member.tables}",
+            lease if member.is_taking else "takes none",
+        )
     return (
         name,
         child.plan.ports.address,

@@ -96,7 +96,12 @@ class _Ownership:
     def __call__(self, connection: Connection) -> None:
         connection.execute(
             insert(members),
-            {"engine": "before", "address": "", "renewed_ms": self.alive_ms, "incarnation": "before"},
+            {
+                "engine": "before",
+                "address": "",
+                "renewed_ms": self.alive_ms,
+                "incarnation": "before",
+            },
         )
         connection.execute(update(shards).values(owner="before"))
 

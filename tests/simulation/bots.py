@@ -8,10 +8,10 @@ from okey.api.engine.v1 import table_pb2
 from okey.rules.tile import Tile
 from okey_runtime.access import AccessTable
 from okey_runtime.identity import Role
-from okey_runtime.interceptors import CallInterceptor
 from tests.chaos.tables.board import Board
+from tests.simulation.clock import SimulatedClock
 from tests.simulation.loop import SimulatedLoop
-from tests.simulation.network import NamedVerifier, Network, Server
+from tests.simulation.network import Network, Server, call_interceptor
 
 _SERVICE = "okey.api.bots.v1.BotService"
 _ACCESS = AccessTable.of(_SERVICE, {"ChooseAction": {Role.ENGINE}})
@@ -42,7 +42,7 @@ class SimpleBots(bots_pb2_grpc.BotServiceServicer):
 
 def serve_bots(loop: SimulatedLoop, network: Network) -> None:
     """A worker that nothing befalls."""
-    server: Any = Server(loop.process("bots"), CallInterceptor(NamedVerifier(), _ACCESS))
+    server: Any = Server(loop.process("bots"), call_interceptor(_ACCESS, SimulatedClock(loop)))
     bots_pb2_grpc.add_BotServiceServicer_to_server(SimpleBots(), server)
     server.is_open = True
     network.listen("bots", server)

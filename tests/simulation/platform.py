@@ -7,7 +7,6 @@ host that serves them. Whatever crashes starts again on what its database holds.
 import asyncio
 import os
 import random
-import sys
 import traceback
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
@@ -23,7 +22,6 @@ from structlog.typing import EventDict
 
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.identity import Role
-from okey_runtime.interceptors import CallInterceptor
 from okey_runtime.readiness import Readiness
 from okey_runtime.server import App, ServiceServer
 from okey_runtime.status import Status
@@ -38,7 +36,7 @@ from tests.simulation.channel import Channel
 from tests.simulation.clock import SimulatedClock
 from tests.simulation.logs import heard_logs
 from tests.simulation.loop import Process, SimulatedLoop, current
-from tests.simulation.network import NamedVerifier, Network, Server, token_of
+from tests.simulation.network import Network, Server, call_interceptor, token_of
 from tests.simulation.storage import Disk, SimulatedDatabase
 from tests.simulation.trace import Trace
 from tests.simulation.weather import Strike, Weather
@@ -58,7 +56,7 @@ class Host:
         self.address: Final = service.name
         self.readiness: Final = Readiness(app.services)
         self.status: Final = Status(service.name, self.clock, self.readiness)
-        self.grpc: Final = Server(current(), CallInterceptor(NamedVerifier(), app.access))
+        self.grpc: Final = Server(current(), call_interceptor(app.access, self.clock))
         self._service = service
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
@@ -66,6 +64,13 @@ class Host:
         task = asyncio.create_task(work, name=name)
         task.add_done_callback(self._on_done)
         return task
+
+    def dial(self, address: str, *_: object, **__: object) -> Channel:
+        """As ``ServiceServer.dial``; the caller is known by its own name."""
+        caller = current().name
+        token = token_of(Role(caller.partition("-")[0]), caller)
+        network = self._service.platform.network
+        return Channel(network, address, (("authorization", f"Bearer {token}"),))
 
     def end(self) -> None:
         """Nobody asks a simulated service to end."""
@@ -289,12 +294,6 @@ _MODULES: Final[dict[str, ModuleType]] = {
 }
 
 
-def _calling() -> list[ModuleType]:
-    """The services' modules that open channels to others."""
-    names = sorted(name for name in sys.modules if name.startswith("services."))
-    return [sys.modules[name] for name in names if hasattr(sys.modules[name], "open_channel")]
-
-
 @contextmanager
 def simulated(platform: Platform, seed: str) -> Iterator[None]:
     """While this lasts, apps are wired to the simulation, and all randomness comes from a seed."""
@@ -302,11 +301,6 @@ def simulated(platform: Platform, seed: str) -> Iterator[None]:
     def database(url: SecretStr) -> SimulatedDatabase:
         name = url.get_secret_value().rpartition("/")[2]
         return SimulatedDatabase(platform.disks[name], platform.weather)
-
-    def channel(address: str, **_: object) -> Channel:
-        caller = current().name
-        token = token_of(Role(caller.partition("-")[0]), caller)
-        return Channel(platform.network, address, (("authorization", f"Bearer {token}"),))
 
     async def migrated(*_: object) -> None:
         """A disk is made with the newest schema."""
@@ -323,8 +317,6 @@ def simulated(platform: Platform, seed: str) -> Iterator[None]:
         for module in _MODULES.values():
             for name, double in instead.items():
                 patches.enter_context(patch.object(module, name, double))
-        for module in _calling():
-            patches.enter_context(patch.object(module, "open_channel", channel))
         patches.enter_context(patch.object(os, "urandom", chance.randbytes))
         patches.enter_context(patch.object(random, "_urandom", chance.randbytes))
         try:

@@ -32,10 +32,12 @@ class StartedPlatform:
     """``async with StartedPlatform(folder)`` runs it; data, key and logs are below ``folder``.
 
     ``clock_factor`` makes every clock of every table run that many times faster; production refuses
-    such a setting. The platform stops when we end, however we end.
+    such a setting. With ``is_cluster`` there are several of each service, on one PostgreSQL. The
+    platform stops when we end, however we end.
     """
 
-    def __init__(self, folder: Path, clock_factor: int = 1) -> None:
+    def __init__(self, folder: Path, clock_factor: int = 1, *, is_cluster: bool = False) -> None:
+        self._is_cluster = is_cluster
         self.data_dir: Final = folder / "data"
         self._state_home = folder / "state"
         self._output = folder / "standalone.log"
@@ -60,7 +62,8 @@ class StartedPlatform:
         Raises:
             PlatformDidNotStart: it is not.
         """
-        options = ("--free-ports", "--stop-with-stdin", "--data-dir", str(self.data_dir))
+        options = ["--free-ports", "--stop-with-stdin", "--data-dir", str(self.data_dir)]
+        options += ["--cluster"] if self._is_cluster else []
         with self._output.open("ab") as output:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "services.standalone", *options),

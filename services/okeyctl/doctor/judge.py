@@ -228,8 +228,8 @@ def _member(member: engine_pb2.EngineMember) -> Finding:
         advice = "see whether it runs and reaches its database; others take its tables over"
         return Finding("lease", member.engine, State.WRONG, text, advice)
     text = f"lease for another {member.lease_left_ms} ms, {held}"
-    if member.is_leaving:
-        text, advice = f"is leaving, {held} left", "it ends by itself"
+    if not member.is_taking:
+        text, advice = f"takes no shards: it starts or leaves; {held}", "it ends by itself"
         return Finding("lease", member.engine, State.WARNING, text, advice)
     return Finding("lease", member.engine, State.OK, text)
 

@@ -19,6 +19,8 @@ from okey_runtime.clock import Clock
 from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.readiness import LIVENESS, READINESS
 from okey_runtime.service_token import MetadataProvider
+from okey_runtime.tls import ClientTls
+from services.okeyctl.reach import Reach, security_of
 
 KINDS: Final = ("lobby", "engine", "wallet", "rating", "bots")
 

@@ -17,6 +17,8 @@ from tests.chaos.tables.history import CUT_OFF, DATABASE, KILLED, PAUSED, RESTAR
 
 DRAINED: Final = "drained"
 SKEWED: Final = "set another clock"
+UPGRADED: Final = "upgraded"
+"""Drained, and its next life knows every kind of event."""
 FLUSHED: Final = "flushed"
 VALKEY: Final = "valkey"
 WALLET: Final = "wallet-1"
@@ -87,6 +89,9 @@ class Breaker:
                 return [await self._pause(fault)]
             case "set another clock":
                 self._stand.services[fault.target].beside = self._another_clock(fault.target)
+                return await self._end(fault, signal.SIGTERM)
+            case "upgraded":
+                self._stand.services[fault.target].beside = {"OKEY_EVENTS_OFF": ""}
                 return await self._end(fault, signal.SIGTERM)
             case "drained":
                 return await self._end(fault, signal.SIGTERM)

@@ -68,13 +68,14 @@ class ClusterLoad(Load):
                 await self._opened(table_id)
             self.quick_matches += len(table_ids)
             # Everybody plays where it sits, whomever it was matched with.
-            await asyncio.gather(
-                *(
-                    self._player(table_id, name, chance).play()
-                    for name, table_id in zip(names, found, strict=True)
-                    if table_id
-                )
-            )
+            sitting = [
+                self._player(table_id, name, chance)
+                for name, table_id in zip(names, found, strict=True)
+                if table_id
+            ]
+            for player in sitting:
+                player.history.is_matched = True
+            await asyncio.gather(*(player.play() for player in sitting))
 
     async def _seated(self, name: str) -> str:
         """The table at which a ticket has sat the player down; "" where it is time to go."""

@@ -21,8 +21,9 @@ from tests.chaos.tables.stand import TablesStand
 from tests.fixtures.postgres import PostgresServer
 from tests.fixtures.valkey import Valkey
 
-SHAPE: Final = Shape({"lobby": 2, "engine": 3, "wallet": 2, "bots": 2}, first_port=0)
-ENGINES: Final = tuple(part.name for part in SHAPE.parts if part.kind == "engine")
+WHOLE: Final = Shape({"lobby": 2, "engine": 3, "wallet": 2, "bots": 2}, first_port=0)
+SMALL: Final = Shape({"lobby": 1, "engine": 3, "wallet": 1, "bots": 1}, first_port=0)
+ENGINES: Final = tuple(part.name for part in WHOLE.parts if part.kind == "engine")
 DATABASE_HOSTS: Final = {name: f"127.0.1.{n}" for n, name in enumerate(ENGINES, start=1)}
 """Where each engine finds the database, so that one can be cut off from it and no other."""
 
@@ -47,16 +48,16 @@ class Tempo:
     stall_ms: int = 2_000
     lease_ms: int = 6_000
     renew_ms: int = 2_000
+    events_off: str = ""
+    """Kinds of events that the first life of each engine does not know, as an older version."""
 
 
 class ClusterStand(TablesStand):
-    """Everything that ``SHAPE`` names; rating in this process.
+    """Every service of a shape; rating in this process.
 
     With ``hosts`` each engine finds the database at an address of its own, where the server must
     listen.
     """
-
-    NAMES = tuple(part.name for part in SHAPE.parts if part.kind not in STORES)
 
     def __init__(
         self,
@@ -64,9 +65,12 @@ class ClusterStand(TablesStand):
         server: PostgresServer,
         valkey: Valkey,
         tempo: Tempo,
+        shape: Shape = WHOLE,
         *,
         has_hosts: bool = False,
     ) -> None:
+        self._parts = [part for part in shape.parts if part.kind not in STORES]
+        self.NAMES = tuple(part.name for part in self._parts)
         super().__init__(
             *(folder, server, tempo.clock_factor, tempo.bot_pace_ms, tempo.stall_ms),
             issuer_clock=_Backdated(),
@@ -75,9 +79,8 @@ class ClusterStand(TablesStand):
         self.tempo: Final = tempo
         self._has_hosts = has_hosts
         by_kind: dict[str, list[str]] = {}
-        for part in SHAPE.parts:
-            if part.kind not in STORES:
-                by_kind.setdefault(part.kind, []).append(self.addresses[part.name])
+        for part in self._parts:
+            by_kind.setdefault(part.kind, []).append(self.addresses[part.name])
         self.addresses |= {kind: replicas_target(own) for kind, own in by_kind.items()}
 
     def engines(self) -> dict[str, Service]:
@@ -88,10 +91,14 @@ class ClusterStand(TablesStand):
         """A channel to any lobby, without a token."""
         return self._channel_to(self.addresses["lobby"])
 
+    def engine_channel(self) -> grpc.aio.Channel:
+        """A channel to any engine, without a token."""
+        return self._channel_to(self.addresses["engine"])
+
     async def shards(self) -> engine_pb2.ListShardsResponse | None:
         """Who has what, by the first engine that answers; None where none does."""
         metadata = (("authorization", f"Bearer {self.token('operator', Role.OPERATOR)}"),)
-        stub = engine_pb2_grpc.OperatorServiceStub(self._channel_to(self.addresses["engine"]))
+        stub = engine_pb2_grpc.OperatorServiceStub(self.engine_channel())
         request = engine_pb2.ListShardsRequest()
         try:
             return await stub.ListShards(request, timeout=_SHARDS_TIMEOUT_S, metadata=metadata)
@@ -129,11 +136,10 @@ class ClusterStand(TablesStand):
         kinds["engine"] |= {
             "OKEY_LEASE_MS": str(self.tempo.lease_ms),
             "OKEY_RENEW_MS": str(self.tempo.renew_ms),
+            "OKEY_EVENTS_OFF": self.tempo.events_off,
             "OKEY_STOP_GRACE_MS": "2000",
         }
-        every = {
-            part.name: dict(kinds[part.kind]) for part in SHAPE.parts if part.kind not in STORES
-        }
+        every = {part.name: dict(kinds[part.kind]) for part in self._parts}
         for name in ENGINES:
             every[name]["OKEY_ENGINE_NAME"] = name
             if self._has_hosts:
@@ -148,11 +154,12 @@ async def standing(
     server: PostgresServer,
     valkey: Valkey,
     tempo: Tempo,
+    shape: Shape = WHOLE,
     *,
     has_hosts: bool = False,
 ) -> AsyncIterator[ClusterStand]:
     """A stand that runs, every shard owned, until the block ends."""
-    stand = ClusterStand(folder, server, valkey, tempo, has_hosts=has_hosts)
+    stand = ClusterStand(folder, server, valkey, tempo, shape, has_hosts=has_hosts)
     try:
         await stand.start()
         await stand.balanced()

@@ -10,7 +10,7 @@ import pytest
 from okey_runtime.clock import SystemClock
 from tests.chaos.cluster.faults import DRAINED, FLUSHED, VALKEY, Breaker
 from tests.chaos.cluster.load import ClusterLoad
-from tests.chaos.cluster.stand import Tempo, standing
+from tests.chaos.cluster.stand import SMALL, Tempo, standing
 from tests.chaos.tables.faults import Fault
 from tests.chaos.tables.history import DATABASE, KILLED, PAUSED, RESTARTED
 from tests.chaos.tables.report import Settings
@@ -24,7 +24,7 @@ QUICK = Tempo(clock_factor=3, bot_pace_ms=300, stall_ms=500, lease_ms=1_500, ren
 
 
 @pytest.mark.timeout(240)
-async def test_a_dozen_tables_outlive_a_fault_of_each_kind(
+async def test_a_few_tables_outlive_a_fault_of_each_kind(
     tmp_path: Path, postgres_server: PostgresServer, valkey: Valkey
 ) -> None:
     """A sample of ``make chaos``: nothing lost, one result a match, each timer once, all booked."""
@@ -36,8 +36,8 @@ async def test_a_dozen_tables_outlive_a_fault_of_each_kind(
         Fault(DATABASE, RESTARTED, 0.3, 0.3),
         Fault(VALKEY, RESTARTED, 0.3, 0.2),
     ]
-    settings = Settings(10, 10.0, 4, QUICK.clock_factor, 30_000, "cluster")
-    async with standing(tmp_path, postgres_server, valkey, QUICK) as stand:
+    settings = Settings(6, 10.0, 4, QUICK.clock_factor, 30_000, "cluster")
+    async with standing(tmp_path, postgres_server, valkey, QUICK, SMALL) as stand:
         pace, clock = Pace(factor=0.3), SystemClock()
         load = ClusterLoad(stand, clock, settings.seed, pace, settings.turn_timeout_ms, 1)
         breaker = Breaker(stand, clock, Random(settings.seed))

@@ -114,8 +114,10 @@ class Service:
                 in_vain_ms = looked_ms
 
     async def _keep(self) -> None:
-        while not self._is_stopping:
+        while True:
             await self._may_run.wait()
+            if self._is_stopping:
+                return
             with self._log.open("ab") as log:
                 self._process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-m", f"services.{self.kind}"),

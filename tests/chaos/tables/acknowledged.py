@@ -34,9 +34,9 @@ def check_acknowledged(
                 stored[table_id, row.request.player, row.request.request_id].append(row)
                 leaving.see(table_id, row.seq, row.request.player, row.events)
     asked_for = set()
-    players = set()
+    players: dict[str, bool] = {}
     for client in clients:
-        players.add(client.player)
+        players[client.player] = client.is_matched
         if any(isinstance(heard, Ended) and heard.reason == _UNEXPECTED for heard in client.heard):
             yield Finding(EXPECTED, client.table_id, client.player, "a stream ended with one")
         for asked in client.asked:
@@ -51,8 +51,12 @@ def check_acknowledged(
                 yield Finding(check, client.table_id, client.player, f"{about} {text}")
     for key in sorted(stored.keys() - asked_for):
         table_id, player, request_id = key
-        if player in players:
+        if player in players and not (players[player] and any(map(_sits_down, stored[key]))):
             yield Finding(NOBODY, table_id, player, f"nobody sent request {request_id}")
+
+
+def _sits_down(row: Row) -> bool:
+    return any(isinstance(event, e.TableOpened | e.SeatRequested) for event in row.events)
 
 
 def _wrong(asked: Asked, rows: list[Row]) -> Iterator[tuple[str, str]]:

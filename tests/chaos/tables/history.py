@@ -105,6 +105,8 @@ class ClientHistory:
     player: str
     table_id: str
     is_spectator: bool = False
+    is_matched: bool = False
+    """Whether the lobby has found the table and sat the player down, by requests of its own."""
     heard: list[Heard] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
     overslept: set[int] = field(default_factory=set)

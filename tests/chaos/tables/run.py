@@ -1,4 +1,4 @@
-"""``make chaos``: tables with bots and checking clients while engine and database die.
+"""``make chaos-tables``: tables with bots and checking clients while engine and database die.
 
 Bounded by time, repeatable in what it chooses by its seed: tables, scripts, and the order of the
 faults. When the time is over everybody leaves, everything is settled, the audit runs, and the
@@ -139,12 +139,12 @@ class _Breaking:
             await asyncio.sleep(fault.calm_s)
 
     async def _once(self, fault: Fault, name: str) -> None:
-        began_ms = self._clock.now_ms()
         outages = await self._do(fault)
+        done_ms = self._clock.now_ms()
         await self._load.moved()
         self.outages += outages
         self.counts[name] += 1
-        ended_ms = max((outage.ended_ms for outage in outages), default=began_ms)
+        ended_ms = max((outage.ended_ms for outage in outages), default=done_ms)
         self.backs.append(Back(name, self._clock.now_ms() - ended_ms))
 
 

@@ -24,7 +24,7 @@ def require_green(report: Report, *seen: str) -> None:
 async def test_twenty_tables_outlive_three_faults(
     tmp_path: Path, postgres_server: PostgresServer
 ) -> None:
-    """A sample of ``make chaos``: seq gapless, own moves durable, nothing hidden, clocks fair."""
+    """A sample of ``make chaos-tables``: gapless, moves durable, nothing hidden, clocks fair."""
     faults = [
         Fault(ENGINE, PAUSED, 1.2, 0.2),
         Fault(DATABASE, KILLED, 0.5, 0.2),

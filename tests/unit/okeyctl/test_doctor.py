@@ -48,6 +48,7 @@ def shards(*owners: str) -> engine_pb2.ListShardsResponse:
             engine=name,
             address="10.0.0.9:7400",
             lease_left_ms=5_000,
+            is_taking=True,
             shards=owners.count(name),
         )
         for name in ("engine-1", "engine-2")
@@ -226,9 +227,9 @@ def test_a_member_whose_lease_has_ended() -> None:
     assert "1 shards" in finding.text
 
 
-def test_a_member_that_leaves() -> None:
+def test_a_member_that_takes_no_shards() -> None:
     answer = shards("engine-1", "engine-2")
-    answer.engines[0].is_leaving = True
+    answer.engines[0].is_taking = False
     finding = the_bad_one(replace(well(), shards=answer))
     assert (finding.where, finding.state) == ("engine-1", State.WARNING)
 
