@@ -218,7 +218,7 @@ class QuickWorld:
             return
 
     async def _time_goes_by(self) -> None:
-        await self._let_pass(self.chance.choice((50, 300, 1_000, 2_500, 4_500)))
+        await self._let_pass(self.chance.choice((50, 300, 1_000, 4_500, 11_000, 21_000)))
 
     async def _let_pass(self, by_ms: int) -> None:
         """Turn the clock, never so far at once that a client which is there falls silent."""
