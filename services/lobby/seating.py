@@ -192,7 +192,7 @@ class _Attempt:
         """Whether nothing has to be looked up: all was new, and the wallet has said its word."""
         answers = self._answers.values()
         return self._is_first and all(
-            True for answer in answers
+            not isinstance(answer, Sits) or answer.is_paid for answer in answers
         )
 
     async def _look_who_sits(self) -> None:
