@@ -12,12 +12,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from okey.errors import Exhausted, Forbidden, Unavailable
+from okey.errors import Exhausted, Forbidden, OkeyError, Unavailable
 from okey.table.state import TableState
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Identity
 from services.engine.actor import TableActor
 from services.engine.invite_store import InviteStore
+from services.engine.metrics import INVITES_REFUSED
 
 CODE_CHARS: Final = 16
 """Of five bits each: 80 random bits."""
@@ -76,6 +77,11 @@ def code_hash(table_id: str, code: str) -> bytes:
     return hashlib.sha256(f"invite\0{table_id}\0{plain}".encode()).digest()
 
 
+def _counted(refusal: OkeyError) -> OkeyError:
+    INVITES_REFUSED.labels(refusal.reason).inc()
+    return refusal
+
+
 class WrongTries:
     """How many more wrong codes each caller may send; the newest callers are remembered."""
 
@@ -93,7 +99,7 @@ class WrongTries:
         whole_ms = max(self._whole_ms.get(caller, 0), now_ms) + TRY_EVERY_MS
         left_ms = whole_ms - WRONG_TRIES * TRY_EVERY_MS - now_ms
         if left_ms > 0:
-            raise InviteTriesExhausted(left_ms)
+            raise _counted(InviteTriesExhausted(left_ms))
         self._whole_ms[caller] = whole_ms
         self._whole_ms.move_to_end(caller)
         while len(self._whole_ms) > _CALLERS_KEPT:
@@ -156,13 +162,17 @@ class Invites:
         if not actor.table.config.is_private or actor.table.seat_of(knock.player) >= 0:
             return actor
         if not knock.invite:
-            raise InviteRequired(f"table {table_id} is private: send the invite code of its maker")
+            raise _counted(
+                InviteRequired(f"table {table_id} is private: send the invite code of its maker")
+            )
         shown = (knock.caller, code_hash(table_id, knock.invite))
         if shown in self._known:
             self._known.move_to_end(shown)
             return actor
         if not await self._is_right(table_id, shown):
-            raise InviteWrong(f"the invite code is not that of table {table_id}: ask its maker")
+            raise _counted(
+                InviteWrong(f"the invite code is not that of table {table_id}: ask its maker")
+            )
         self._known[shown] = None
         while len(self._known) > _KNOWN_KEPT:
             self._known.popitem(last=False)

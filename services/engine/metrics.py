@@ -40,6 +40,11 @@ COMMIT_ROWS: Final = Histogram(
     "Rows in one commit.",
     buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
 )
+INVITES_REFUSED: Final = Counter(
+    "okey_engine_invites_refused_total",
+    "Times that somebody was not let into a private table, by reason.",
+    ("reason",),
+)
 RELAY_WAITING: Final = Gauge(
     "okey_engine_relay_waiting_rows", "Rows that a sink has not answered yet.", ("sink",)
 )

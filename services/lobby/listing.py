@@ -9,6 +9,7 @@ from services.lobby.table_filter import passes
 from services.lobby.table_order import Order, PageToken, Place, order_of, place_of
 
 DEFAULT_PAGE_SIZE: Final = 50
+_PAGES_KEPT: Final = 1_000
 
 
 class Listing:
@@ -19,6 +20,8 @@ class Listing:
     def __init__(self, tables: Sequence[lobby_pb2.ListedTable], as_of_ms: int) -> None:
         self.tables: Final = tables
         self.as_of_ms: Final = as_of_ms
+        # Many players ask for the same page, and watchers ask for theirs again and again.
+        self._pages: dict[bytes, lobby_pb2.ListTablesResponse] = {}
         self._sorted: dict[Order.ValueType, list[tuple[Place, lobby_pb2.ListedTable]]] = {}
 
     def page(self, request: lobby_pb2.ListTablesRequest) -> lobby_pb2.ListTablesResponse:
@@ -27,6 +30,15 @@ class Listing:
         Raises:
             ListTokenMalformed, ListTokenOfAnotherList: there is no such page.
         """
+        asked = request.SerializeToString(deterministic=True)
+        known = self._pages.get(asked)
+        if known is None:
+            known = self._cut(request)
+            if len(self._pages) < _PAGES_KEPT:
+                self._pages[asked] = known
+        return known
+
+    def _cut(self, request: lobby_pb2.ListTablesRequest) -> lobby_pb2.ListTablesResponse:
         size = request.page_size or DEFAULT_PAGE_SIZE
         token = PageToken.of(request)
         in_order = self._in(order_of(request))

@@ -254,9 +254,10 @@ class _Attempt:
 
     async def _led_back(self, member: Member) -> Outcome:
         """W3: who sits somewhere is led there, unless it has left meanwhile."""
+        self._demand_time()
         sitting = await self._tables.seat_of(member.player)
         if isinstance(sitting, Unknown):
-            raise Undecided(sitting.why)
+            raise _no_answer(sitting)
         if sitting is None:
             return Outcome(member, TicketState.WAITING)
         return Outcome(member, TicketState.SEATED, sitting.table_id, sitting.seat)

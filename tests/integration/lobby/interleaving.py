@@ -60,11 +60,14 @@ class Step:
 
 
 class Gate:
-    """Where the calls of all replicas wait; ``dead`` ones wait there for ever."""
+    """Where the calls of all replicas wait; those of ``dead`` ones are over, those of ``hung`` ones
+    wait until they wake.
+    """
 
     def __init__(self, chance: random.Random, clock: VirtualClock) -> None:
         self.steps: list[Step] = []
         self.dead: set[str] = set()
+        self.hung: set[str] = set()
         self._late: list[Step] = []
         self._chance = chance
         self._clock = clock
@@ -94,7 +97,8 @@ class Gate:
             step.is_over.set()
 
     def open_steps(self) -> list[Step]:
-        return [step for step in self.steps if step.owner not in self.dead]
+        still = self.dead | self.hung
+        return [step for step in self.steps if step.owner not in still]
 
     async def let_through(self, step: Step, fate: Fate) -> None:
         """Decide a step, and return once nobody has anything to do but wait."""

@@ -135,7 +135,7 @@ class QuickWorld:
 
     async def calm_down(self) -> None:
         """Nothing goes wrong any more: those who hang die, leases end, whoever fits is seated."""
-        for replica in self.replicas:
+        for replica in self._all:
             self.gate.die(replica.name)
         for player in self.players:
             self.tables.pay(player)
@@ -167,13 +167,15 @@ class QuickWorld:
                 self._cancel,
                 self._time_goes_by,
                 self._replica_dies,
+                self._replica_hangs,
+                self._replica_wakes,
                 self._player_leaves,
                 self._wallet_is_moody,
                 self._client_goes,
                 self.gate.deliver_late,
                 self._matches_begin,
             ),
-            (30, 30, 4, 16, 2, 4, 6, 2, 6, 3),
+            (30, 30, 4, 16, 2, 3, 3, 4, 6, 2, 6, 3),
         )[0]
         await happening()
 
@@ -216,7 +218,7 @@ class QuickWorld:
             return
 
     async def _time_goes_by(self) -> None:
-        await self._let_pass(self.chance.choice((50, 300, 1_000, 2_500, 4_500)))
+        await self._let_pass(self.chance.choice((50, 300, 1_000, 4_500, 11_000, 21_000)))
 
     async def _let_pass(self, by_ms: int) -> None:
         """Turn the clock, never so far at once that a client which is there falls silent."""
@@ -234,6 +236,16 @@ class QuickWorld:
         dying = self.chance.choice(self.replicas)
         self.gate.die(dying.name)
         self.replicas[self.replicas.index(dying)] = self._replica()
+
+    async def _replica_hangs(self) -> None:
+        """Others think it dead, and it goes on later as if nothing had been."""
+        hanging = self.chance.choice(self.replicas)
+        self.gate.hung.add(hanging.name)
+        self.replicas[self.replicas.index(hanging)] = self._replica()
+
+    async def _replica_wakes(self) -> None:
+        if self.gate.hung:
+            self.gate.hung.remove(self.chance.choice(sorted(self.gate.hung)))
 
     async def _player_leaves(self) -> None:
         """Gets up from a table whose match has not begun."""

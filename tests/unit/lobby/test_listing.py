@@ -99,6 +99,17 @@ def test_the_pages_of_a_walk_may_differ_in_size() -> None:
     assert numbers(rest) == [2, 1, 0]
 
 
+def test_a_page_is_cut_once_for_all_who_ask_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is asked for, no more than so many pages of a copy are kept."""
+    monkeypatch.setattr("services.lobby.listing._PAGES_KEPT", 1)
+    listing = Listing([table(n) for n in range(4)], 7)
+    first = listing.page(Request(page_size=2))
+    assert listing.page(Request(page_size=2)) is first
+    other = listing.page(Request(page_size=3))
+    assert listing.page(Request(page_size=3)) is not other
+    assert listing.page(Request(page_size=3)) == other
+
+
 def test_the_default_page_has_fifty_tables() -> None:
     listing = Listing([table(n) for n in range(60)], 7)
     assert len(listing.page(Request()).tables) == DEFAULT_PAGE_SIZE == 50

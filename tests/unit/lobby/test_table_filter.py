@@ -49,6 +49,12 @@ def test_a_filter_that_is_set_leaves_only_what_passes(
     assert [number_of(each) for each in MANY if passes(each, request_)] == expected
 
 
+def test_a_watched_list_is_its_first_page() -> None:
+    watch = lobby_pb2.WatchTablesRequest(tables=Request(page_token="x"))
+    with pytest.raises(InvalidField, match="first page is watched"):
+        check_message(watch)
+
+
 @pytest.mark.parametrize(
     ("request_", "field"),
     [
