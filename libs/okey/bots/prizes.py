@@ -20,13 +20,14 @@ def prizes(view: TableView, played: RoundView) -> Prizes:
 
     In Çanak chips: the pot, the kasa and the bonus; of a side that is all the house's the pot alone
     (Ç11). In Klasik points: what the opponents lose, and what one does not lose oneself; more than
-    ends the match is worth no more. In a tie-break every finish wins (K6).
+    ends the match is worth no more, and what ends it while another stays ahead nothing. In a
+    tie-break every finish wins (K6).
     """
     if played.is_tie_break:
         return _ALL_EQUAL
     rules = view.config.rules
     if view.config.variant is Variant.KLASIK:
-        return _points(view, rules)
+        return _klasik(view, rules)
     side = {view.viewer}
     if view.config.mode is Mode.ESLI:
         side.add(partner_of(view.viewer))
@@ -39,6 +40,28 @@ def prizes(view: TableView, played: RoundView) -> Prizes:
         FinishKind.CIFT: pot + view.kasa,
         FinishKind.CIFT_OKEY: pot + view.kasa + bonus_of(view.config.stake, rules),
     }
+
+
+def _klasik(view: TableView, rules: RuleSet) -> Prizes:
+    """Points; nothing for a finish that ends the match for somebody who stays ahead (K4, K5)."""
+    by_points = _points(view, rules)
+    able = _contenders(view)
+    if view.viewer not in able:
+        return by_points
+    others = [seat for seat in view.seats if seat.seat != view.viewer]
+    ahead = max((seat.points for seat in others if seat.seat in able), default=0)
+    lasts = min((seat.points for seat in others), default=0)
+    own = view.seats[view.viewer].points
+    return {
+        finish: 0.0 if lasts <= points_of(finish, rules) < ahead - own else prize
+        for finish, prize in by_points.items()
+    }
+
+
+def _contenders(view: TableView) -> frozenset[int]:
+    """K9: who can win the match."""
+    people = frozenset(seat.seat for seat in view.seats if seat.player)
+    return people if len(people) >= 2 else frozenset(seat.seat for seat in view.seats)
 
 
 def _points(view: TableView, rules: RuleSet) -> Prizes:

@@ -12,11 +12,12 @@ from functools import cached_property
 from typing import Final
 
 from okey.bots.chances import Chances, Company, chances_in, next_turn
-from okey.bots.discard import lot, neighbours
+from okey.bots.discard import lot
 from okey.bots.evaluate import Goal, distance_to, evaluate
 from okey.bots.gift import gift
 from okey.bots.outlook import Outlook
 from okey.bots.prizes import Prizes, prizes
+from okey.bots.shape import shape_of
 from okey.rules.finish import FinishKind, FinishRejected, judge_finish
 from okey.rules.tile import Tile, without
 from okey.rules.variant import Mode
@@ -33,8 +34,8 @@ from okey.table.commands import (
 from okey.table.legal import LegalAction
 from okey.table.view import RoundView, SeatView, TableView
 
-_SHAPE: Final = (0.0, 0.0, 0.02, 0.12)
-"""By distance, later as the last: how much more a neighbour of the tiles kept makes of a share."""
+_SHAPE: Final = (0.0, 0.0, 0.06, 0.12)
+"""By distance, later as the last: how much more of a share a better shape makes, a unit of it."""
 
 _WORST_HOPE: Final = 3
 """Further from seven pairs than this nobody considers announcing them."""
@@ -145,7 +146,8 @@ class _Mind:
         return Goal.CIFT if announced else Goal.EITHER
 
     def _prize(self, goal: Goal) -> float:
-        return self.prizes[FinishKind.CIFT if goal is Goal.CIFT else FinishKind.NORMAL]
+        """What the plain finish pays; a unit where that is nothing, so that hands still compare."""
+        return self.prizes[FinishKind.CIFT if goal is Goal.CIFT else FinishKind.NORMAL] or 1.0
 
     def _chances(self, goal: Goal) -> Chances:
         return chances_in(self.company, is_cift=goal is Goal.CIFT)
@@ -163,6 +165,7 @@ class _Mind:
         return None if best is None else best[1]
 
     def _best_finish(self, *, announced: bool) -> tuple[float, Finish] | None:
+        """The finish that pays most, with its prize; none that pays nothing."""
         rack, okey = self.outlook.rack, self.outlook.okey
         if distance_to(rack, okey, self._goal(announced=announced)) > 0:
             return None
@@ -172,7 +175,7 @@ class _Mind:
                 prize = self.prizes[judge_finish(rack, laid, okey, announced=announced)]
             except FinishRejected:
                 continue
-            if best is None or prize > best[0]:
+            if prize > (0.0 if best is None else best[0]):
                 best = prize, Finish(laid)
         return best
 
@@ -254,19 +257,19 @@ class _Mind:
             for tile in sorted(set(rack) - {okey}) or [okey]
             if distance_to(rest := without(rack, (tile,)), okey, goal) == near
         ]
-        use = {tile: self._use(tile, rest, goal) for tile, rest in options}
-        least = min(use.values())
-        shape = _SHAPE[min(near, len(_SHAPE) - 1)]
-        options.sort(key=lambda option: (use[option[0]], lot(self.seed, option[0])))
+        shape = {tile: self._shape(rest, goal) for tile, rest in options}
+        best = max(shape.values())
+        weight = _SHAPE[min(near, len(_SHAPE) - 1)]
+        options.sort(key=lambda option: (-shape[option[0]], lot(self.seed, option[0])))
         for tile, rest in options:
             copies = evaluate(rest, okey, goal, self.outlook.unseen).copies
-            share = copies / self.unseen * math.exp(shape * (least - use[tile]))
+            share = copies / self.unseen * math.exp(weight * (shape[tile] - best))
             chance = self._chances(goal).waiting(near, share, self.turn)
             if minds_gifts:
                 cost = gift(tile, self.outlook, self.next_player) / self.company.opponents
                 chance -= chance * (1 - chance) * cost
             yield _Prospect(tile, chance * self._prize(goal))
 
-    def _use(self, tile: Tile, rest: Sequence[Tile], goal: Goal) -> float:
-        """How many of the tiles that stay would miss this one as a neighbour."""
-        return 0.0 if goal is Goal.CIFT else neighbours(tile, rest, self.outlook.okey) / 3
+    def _shape(self, rest: Sequence[Tile], goal: Goal) -> float:
+        """How well the tiles that stay stand beside each other; for pairs that is nothing."""
+        return 0.0 if goal is Goal.CIFT else shape_of(rest, self.outlook.okey, self.outlook.unseen)

@@ -40,6 +40,23 @@ def test_klasik_counts_points_up_to_the_end_of_the_match() -> None:
     assert set(klasik(20, 1).values()) == {4}
 
 
+def test_a_finish_that_ends_the_match_while_another_is_ahead_is_worth_nothing() -> None:
+    """K4, K5, K9: only who can win the match can be ahead."""
+
+    def klasik(points: tuple[int, ...], people: tuple[int, ...] = (0, 1, 2, 3)) -> dict[str, float]:
+        four = ("", "", "", "")
+        seen = view(RACK, piles=four, variant=Variant.KLASIK, points=points, people=people)
+        return of(seen)
+
+    assert set(klasik((3, 20, 1, 9)).values()) == {0}
+    assert set(klasik((3, 20, 3, 9)).values()) == {0, 4}
+    assert klasik((3, 20, 3, 9))["NORMAL"] == 4
+    assert klasik((16, 20, 1, 9)) == {"NORMAL": 0, "OKEY": 4, "CIFT": 4, "CIFT_OKEY": 4}
+    assert 0 not in klasik((3, 20, 1, 3), (0, 3)).values()
+    assert 0 not in klasik((3, 20, 1, 3), (2, 3)).values()
+    assert 0 in klasik((3, 20, 1, 3), (2,)).values()
+
+
 def test_in_a_tie_break_every_finish_wins() -> None:
     """K6: no deductions."""
     seen = view(RACK, variant=Variant.KLASIK, points=(7, 7), people=[0, 1], is_tie_break=True)

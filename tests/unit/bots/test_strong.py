@@ -165,3 +165,20 @@ def test_klasik_waits_for_double_points_only_while_they_count() -> None:
     assert isinstance(strong(early), Discard)
     nearly_over = view(rack, variant=klasik, points=(20, 2), people=[0, 1], own_turns=1)
     assert isinstance(strong(nearly_over), Finish)
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"), [((3, 20, 1, 9), Discard), ((19, 20, 1, 9), Finish)]
+)
+def test_klasik_does_not_end_the_match_for_somebody_else(
+    points: Sequence[int], expected: type[Action]
+) -> None:
+    """K4, K5: such a finish loses the match; as long as the round lasts it is not lost."""
+    seen = view(
+        f"{WON} R1",
+        piles=("", "", "", ""),
+        variant=Variant.KLASIK,
+        points=points,
+        people=range(4),
+    )
+    assert isinstance(strong(seen), expected)
