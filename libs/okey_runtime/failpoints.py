@@ -3,7 +3,8 @@
 ``hit`` looks at an empty list and returns, unless something is armed, and arming is refused outside
 the environment ``test``: so no setting, header or request of production can reach it. In a
 process ``OKEY_FAILPOINT=wallet.before_commit@3`` makes the third pass of that place a ``kill -9``
-of the process by itself; in process, tests arm a function of their own.
+of the process by itself, and with ``!stop`` behind it a SIGSTOP; in process, tests arm a function
+of their own.
 """
 
 import os
@@ -37,7 +38,9 @@ POINTS: Final = frozenset(
 )
 """Every failpoint there is."""
 
-_SPEC: Final = re.compile(r"(?P<point>[a-z_.]+)(:(?P<about>\w+))?@(?P<pass>[1-9]\d{0,5})")
+_SPEC: Final = re.compile(
+    r"(?P<point>[a-z_.]+)(:(?P<about>\w+))?@(?P<pass>[1-9]\d{0,5})(?P<how>!stop)?"
+)
 
 _strikes: Final[list[Strike]] = []
 
@@ -78,12 +81,13 @@ def arm_process(settings: ServiceSettings) -> None:
 
     Raises:
         FailpointsForbidden: this is not a test.
-        FailpointUnknown: the setting does not read ``<point>[:<kind>]@<pass>``.
+        FailpointUnknown: the setting does not read ``<point>[:<kind>]@<pass>[!stop]``.
     """
     if not settings.failpoint:
         return
     _refuse_outside_tests(settings.environment)
-    _strikes.append(killing(settings.failpoint, _kill_self))
+    number = signal.SIGSTOP if settings.failpoint.endswith("!stop") else signal.SIGKILL
+    _strikes.append(killing(settings.failpoint, lambda: os.kill(os.getpid(), number)))
 
 
 def killing(spec: str, kill: Callable[[], None]) -> Strike:
@@ -119,7 +123,3 @@ def _refuse_outside_tests(environment: Environment) -> None:
         raise FailpointsForbidden(
             f"failpoints are for tests: the environment {environment.value!r} refuses them"
         )
-
-
-def _kill_self() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)

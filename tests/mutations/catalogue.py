@@ -1,4 +1,4 @@
-"""The safeguards of the ledger: the edit that takes each out, and the test that misses it."""
+"""The safeguards of ledger and fence: the edit that takes each out, and the test that misses it."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -20,6 +20,7 @@ _LEDGER = "tests/contract/test_wallet_ledger.py::"
 _RACES = "tests/contract/test_wallet_races.py::"
 _SEALS = "tests/contract/test_wallet_seals.py::"
 _ERASURE = "tests/contract/test_wallet_erasure.py::"
+_OWNERS = "tests/unit/engine/test_owners.py::"
 _BOOKS = "services/wallet/books.py"
 _STATES = "services/wallet/states.py"
 _POSTGRESQL = "services/wallet/migrations/seals/postgresql.sql"
@@ -151,5 +152,19 @@ MUTATIONS: Final = (
         '    "postings": "SELECT",\n',
         '    "postings": "SELECT, INSERT, UPDATE",\n',
         f"{_SEALS}test_the_wallets_role_reads_and_adds",
+    ),
+    Mutation(
+        "a row whose place is taken counts",
+        "services/engine/appending.py",
+        "    return {row.table_id for row in batch} - written\n",
+        "    return set()\n",
+        f"{_OWNERS}test_an_old_owner_between_deciding_and_appending_is_refused",
+    ),
+    Mutation(
+        "tables are made whoever owns their shard",
+        "services/engine/appending.py",
+        "        .where(shards.c.owner.is_(None) | (shards.c.owner == engine))\n",
+        "",
+        f"{_OWNERS}test_no_table_is_made_behind_the_new_owners_back",
     ),
 )

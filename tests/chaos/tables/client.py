@@ -17,6 +17,8 @@ from tests.chaos.tables.script import Script
 
 _FIRST_PAUSE_S: Final = 0.05
 _LAST_PAUSE_S: Final = 1.0
+# Before a command is sent again: three tries span half a second at most.
+_FIRST_AGAIN_S: Final = 0.2
 
 A = table_pb2.LegalAction
 
@@ -215,7 +217,7 @@ class Player(Spectator):
         command.request_id = self._next_id()
         asked = Asked(kind, command.request_id, self._clock.now_ms(), turn)
         self.history.asked.append(asked)
-        wait_s = _FIRST_PAUSE_S
+        wait_s = _FIRST_AGAIN_S
         while True:
             try:
                 answer = await self._link.ask(command)
