@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from itertools import count
 from random import Random
 from typing import Any, Final
@@ -152,7 +153,8 @@ class Tables:
 
     def _caller(self, name: str, role: Role) -> Caller:
         channel: Any = Channel(self._network, ENGINE_ADDRESS)
-        return Caller(channel, token_of(role, name))
+        to: Any = partial(Channel, self._network)
+        return Caller(channel, token_of(role, name), to)
 
     def _link(self, name: str, table_id: str, chance: Random) -> Link:
         caller = self._caller(name, Role.PLAYER)
