@@ -40,6 +40,7 @@ from tests.chaos.tables.history import (
     History,
     Opened,
     Outage,
+    Snapshot,
     Update,
 )
 from tests.chaos.tables.owners import outages_at
@@ -266,6 +267,23 @@ def test_a_secret_in_bytes_that_no_field_explains(
     assert step.after.round is not None
     heard[index + 2] = replace(update, wire=update.wire + secret(step.after.round))
     assert broken(history) == {HIDDEN}
+
+
+def test_the_other_copies_of_six_tiles_of_a_rack_in_a_pile(history: History) -> None:
+    """Whoever sees the pile learns nothing of the rack; the same tiles anywhere else are shown."""
+    index, _ = first(history, e.RoundDealt)
+    step = steps_of(history)[index]
+    assert step.after.round is not None
+    alike = sorted(step.after.round.hands[1].rack)[2:8]
+    view = snapshot_of(PLAYERS[0], step).view
+    view.seats[0].pile.extend(common_pb2.Tile.ValueType(tile) for tile in alike)
+    heard, wire = history.clients[0].heard, view.SerializeToString()
+
+    heard[:] = [Opened(0, None), Snapshot(0, view, wire), Ended(0, CLOSED)]
+    assert HIDDEN not in broken(history)
+
+    heard[1] = Snapshot(0, view, wire + bytes(alike))
+    assert HIDDEN in broken(history)
 
 
 def test_a_nonce_before_the_deal(history: History) -> None:
