@@ -39,6 +39,7 @@ from services.engine.here import Here
 from services.engine.invite_store import InviteStore
 from services.engine.invites import Invites
 from services.engine.journal import Journal
+from services.engine.leased import ready_while_leased
 from services.engine.members import Members, Membership, Myself
 from services.engine.money_events import MoneyEvents
 from services.engine.operator_servicer import OperatorServicer
@@ -53,7 +54,7 @@ from services.engine.record import EventKinds
 from services.engine.routes import Routes
 from services.engine.servicer import TableServicer
 from services.engine.settings import EngineSettings
-from services.engine.sharing import Sharing, ready_while_leased
+from services.engine.sharing import Sharing
 from services.engine.shedding import Limits, Shedding
 from services.engine.snapshots import Snapshots
 from services.engine.standstill import Standstill, WatchedStore

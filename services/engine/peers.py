@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import grpc
 
@@ -14,6 +14,14 @@ _TIMEOUT_S: Final = 2.0
 _HAND_OVER_TIMEOUT_S: Final = 10.0
 
 T = TypeVar("T")
+
+
+class Bell(Protocol):
+    """Tells another engine that there is news; ``Peers`` is the one for production."""
+
+    async def look(self, address: str) -> int:
+        """Have it look at the board at once. Raises ``RpcFailure``."""
+        ...
 
 
 class Peers:

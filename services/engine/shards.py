@@ -135,6 +135,14 @@ def plan(board: Board) -> tuple[str, ...]:
     return tuple(planned)
 
 
+def can_claim(board: Board, engine: str) -> bool:
+    """Whether shards that nobody has are to be the engine's."""
+    return any(
+        planned == engine and board.owner_of(shard) is None
+        for shard, planned in enumerate(plan(board))
+    )
+
+
 def _fair_shares(board: Board, takers: list[str]) -> dict[str, int]:
     """How many shards each shall have; the odd ones stay with those that have most already."""
     has = {name: len(board.shards_of(name)) for name in takers}

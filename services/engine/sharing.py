@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Final
 
 from okey.errors import Exhausted, Unavailable
 from okey_runtime.backoff import waits_s
@@ -27,7 +27,8 @@ from services.engine.metrics import (
     UNOWNED_SHARDS,
 )
 from services.engine.ownership import Ownership
-from services.engine.shards import Board, Place, plan
+from services.engine.peers import Bell
+from services.engine.shards import Board, Place, can_claim, plan
 from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
 from services.engine.tables import Tables
@@ -37,19 +38,10 @@ _TRIES_TO_LEAVE: Final = 3
 _FINISH_WITHIN_S: Final = 2.0
 _AFTER_LAPSE_MS: Final = 20
 _AGAIN_MS: Final = 200
-_NOT_LEASED: Final = "lease"
 # Where the database was away from all, the first one to be back must not take everything.
 _OTHERS_COME_BACK_MS: Final = 3_000
 
 _log = get_logger(__name__)
-
-
-class Bell(Protocol):
-    """Tells another engine that there is news; ``Peers`` is the one for production."""
-
-    async def look(self, address: str) -> int:
-        """Have it look at the board at once. Raises ``RpcFailure``."""
-        ...
 
 
 class Sharing:
@@ -205,19 +197,11 @@ class Sharing:
     def _pause_ms(self) -> int:
         """Until the next look: sooner where somebody's lease ends, or shards are to be had."""
         board = self._ownership.board
-        if not self._is_serving() or self._can_claim(board):
+        if not self._is_serving() or can_claim(board, self._me.engine):
             return min(_AGAIN_MS, self._renew_ms)
         lapse_ms = board.next_lapse_ms(self._me.engine)
-        if lapse_ms is None:
-            return self._renew_ms
-        return max(_AFTER_LAPSE_MS, min(self._renew_ms, lapse_ms + _AFTER_LAPSE_MS))
-
-    def _can_claim(self, board: Board) -> bool:
-        """Whether shards that nobody has are to be ours, and were not free just now."""
-        return any(
-            owner == self._me.engine and board.owner_of(shard) is None
-            for shard, owner in enumerate(plan(board))
-        )
+        soon_ms = self._renew_ms if lapse_ms is None else lapse_ms + _AFTER_LAPSE_MS
+        return max(_AFTER_LAPSE_MS, min(self._renew_ms, soon_ms))
 
     async def _watch_lease(self) -> None:
         """What is in memory may be old once the lease has ended: nobody is shown it any more."""
@@ -319,9 +303,7 @@ class Sharing:
         self._ownership.follow(replace(board, places=places))
 
     async def _tell(self, engine: str) -> None:
-        member = self._ownership.board.members.get(engine)
-        if member is None:
-            return
+        member = self._ownership.board.members[engine]
         try:
             await self._bell.look(member.address)
         except RpcFailure as error:
@@ -415,25 +397,3 @@ class Sharing:
             if left:
                 others = [each.engine for each in self._ownership.board.living()]
                 await asyncio.gather(*(self._tell(e) for e in others if e != self._me.engine))
-
-
-class Ready(Protocol):
-    """Says whether callers shall come; ``Readiness`` is the one for production."""
-
-    async def block(self, reason: str) -> None:
-        """Not, for this reason."""
-        ...
-
-    async def unblock(self, reason: str) -> None:
-        """This reason no longer stands."""
-        ...
-
-
-async def ready_while_leased(ownership: Ownership, clock: SteadyClock, ready: Ready) -> None:
-    """Send callers to other engines while our lease has ended, for as long as the engine lives."""
-    while True:
-        await clock.sleep_until_ms(ownership.lapses_ms)
-        if ownership.has_lapsed:
-            await ready.block(_NOT_LEASED)
-            await ownership.renewed()
-            await ready.unblock(_NOT_LEASED)

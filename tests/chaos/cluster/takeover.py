@@ -20,6 +20,7 @@ from tests.chaos.tables.link import Caller, NoAnswer
 VICTIM: Final = ENGINES[0]
 
 _AT_ONCE: Final = 24
+_OVER: Final = (table_pb2.PHASE_NACHSPIEL, table_pb2.PHASE_CLOSED)
 _LOOK_EVERY_S: Final = 0.5
 _TURN_TIMEOUT_MS: Final = 120_000
 _SHARDS: Final = 256
@@ -70,6 +71,13 @@ async def open_tables(stand: ClusterStand, tables: int) -> list[Waiting]:
     lobby = stand.caller("lobby", Role.LOBBY)
 
     async def one() -> Waiting:
+        while True:
+            waiting = await begun()
+            if waiting is not None:
+                return waiting
+
+    async def begun() -> Waiting | None:
+        """A table at its person's turn; None where the bot was dealt a hand that it could lay."""
         async with gate:
             name = f"crowd-{next(numbers)}"
             opening = engine_pb2.OpenTableRequest(
@@ -86,6 +94,8 @@ async def open_tables(stand: ClusterStand, tables: int) -> list[Waiting]:
         while True:
             async with gate:
                 view = (await _sent(caller, caller.stub.GetTable, asking)).view
+            if view.phase in _OVER:
+                return None
             action = _next_action(view)
             if action is not None:
                 command = engine_pb2.ActRequest(
