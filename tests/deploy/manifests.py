@@ -74,9 +74,24 @@ class SecurityContext(_Part):
     capabilities: Capabilities = Capabilities()
 
 
+class FieldRef(_Part):
+    field_path: str
+
+
+class EnvVarSource(_Part):
+    field_ref: FieldRef | None = None
+
+
 class EnvVar(_Part):
     name: str
     value: str | None = None
+    value_from: EnvVarSource | None = None
+
+    @property
+    def is_pod_name(self) -> bool:
+        """Whether its value is the name of the pod."""
+        field = self.value_from.field_ref if self.value_from is not None else None
+        return field is not None and field.field_path == "metadata.name"
 
 
 class EnvFrom(_Part):
@@ -164,8 +179,14 @@ class PodTemplate(_Part):
     spec: PodSpec
 
 
+class RollingUpdate(_Part):
+    max_unavailable: int | str = "25%"
+    max_surge: int | str = "25%"
+
+
 class Strategy(_Part):
     type: str = "RollingUpdate"
+    rolling_update: RollingUpdate | None = None
 
 
 class WorkloadSpec(_Part):
@@ -259,7 +280,11 @@ class Platform:
             if source.config_map_ref is not None:
                 found = self.config_maps.get(source.config_map_ref.name)
                 variables |= found.data if found is not None else {}
-        return variables | {one.name: one.value or "" for one in workload.container.env}
+        pod = f"{workload.metadata.name}-7d4b9-x2x4k"
+        own = {
+            one.name: pod if one.is_pod_name else one.value or "" for one in workload.container.env
+        }
+        return variables | own
 
 
 def name_of(manifest: Manifest) -> str:

@@ -85,9 +85,10 @@ SPOILED: Final[dict[Policy, tuple[Mutation, ...]]] = {
         put("ConfigMap/lobby-settings", "data/OKEY_ENGINE_ADDRESS", "engine:7400"),
     ),
     wiring.streams_are_sent_to_pods: (drop("Deployment/engine", f"{CONTAINER}/env"),),
-    wiring.one_engine_owns_the_tables: (
-        put("Deployment/engine", "spec/replicas", 2),
-        put("Deployment/engine", "spec/strategy/type", "RollingUpdate"),
+    wiring.engines_are_told_apart: (
+        put("Deployment/engine", "spec/strategy", {"type": "Recreate"}),
+        put("Deployment/engine", "spec/strategy/rollingUpdate/maxUnavailable", 1),
+        put("Deployment/engine", f"{CONTAINER}/env/0/valueFrom/fieldRef/fieldPath", "metadata.uid"),
     ),
     wiring.grace_outlasts_the_drain: (
         drop("Deployment/wallet", f"{POD}/terminationGracePeriodSeconds"),

@@ -125,11 +125,19 @@ def streams_are_sent_to_pods(platform: Platform) -> list[str]:
     return [] if found == expected else [f"engine: is said to be at {found}, not {expected}"]
 
 
-def one_engine_owns_the_tables(platform: Platform) -> list[str]:
-    """One replica, and the old one is gone before the new one starts."""
-    spec = platform.workloads["engine"].spec
-    is_alone = spec.replicas == 1 and spec.strategy.type == "Recreate"
-    return [] if is_alone else [f"engine: {spec.replicas} replicas, strategy {spec.strategy.type}"]
+def engines_are_told_apart(platform: Platform) -> list[str]:
+    """Each engine is named like its pod, and one starts before another ends: a roll-out hands
+    tables over.
+    """
+    engine = platform.workloads["engine"]
+    named = [one.name for one in engine.container.env if one.is_pod_name]
+    faults = [] if named == ["OKEY_ENGINE_NAME"] else ["engine: its name is not its pod's"]
+    rolling = engine.spec.strategy.rolling_update
+    if engine.spec.strategy.type != "RollingUpdate" or rolling is None:
+        return [*faults, f"engine: strategy {engine.spec.strategy.type}"]
+    if (rolling.max_unavailable, rolling.max_surge) != (0, 1):
+        faults.append(f"engine: {rolling} does not hand over one by one")
+    return faults
 
 
 def grace_outlasts_the_drain(platform: Platform) -> list[str]:
