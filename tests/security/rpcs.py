@@ -11,9 +11,15 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 import okey.api
+from okey_runtime import status_servicer
+from okey_runtime.access import AccessTable
 from tests.unit.test_access_tables import APPS
 
-HOMES: Final = {service: name for name, app in APPS.items() for service in app.services}
+HOMES: Final = {
+    # Every process serves it; one is enough to try.
+    status_servicer.SERVICE: "engine",
+    **{service: name for name, app in APPS.items() for service in app.services},
+}
 """Which process serves which service."""
 
 
@@ -37,6 +43,11 @@ class Rpc:
     def short(self) -> str:
         """``Service.Method``."""
         return f"{self.service.rpartition('.')[2]}.{self.name}"
+
+
+def access_of(home: str) -> AccessTable:
+    """Who may call what there."""
+    return APPS[home].access | status_servicer.ACCESS
 
 
 def every_rpc() -> list[Rpc]:

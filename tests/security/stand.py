@@ -53,6 +53,7 @@ class Everything(Platform):
         settings = LobbySettings(
             engine_address=self.engine_address,
             wallet_address=self._addresses["wallet"],
+            rating_address=self._addresses["rating"],
             redis_url=self._redis_url,
             service_token_file=self.issuer.service_token_file(self._folder, Role.LOBBY),
             **shared,

@@ -14,7 +14,7 @@ from okey_runtime.auth import create_signing_key, load_signing_key, mint, write_
 from okey_runtime.clock import SystemClock
 from okey_runtime.identity import Role
 from tests.security.forging import HOUR_MS, bad_tokens
-from tests.security.rpcs import Rpc, every_rpc
+from tests.security.rpcs import Rpc, access_of, every_rpc
 from tests.security.stand import PATIENCE_S, Everything, Outcome
 from tests.unit.test_access_tables import APPS
 
@@ -52,7 +52,7 @@ async def refusals(
 
 
 def allowed(rpc: Rpc) -> frozenset[Role]:
-    rule = APPS[rpc.home].access.rules()[rpc.path]
+    rule = access_of(rpc.home).rules()[rpc.path]
     assert not isinstance(rule, Public)
     return rule
 

@@ -18,7 +18,7 @@ from okey_runtime.identity import Role
 from tests.integration.engine.platform import playing, view_of
 from tests.security.fuzzing import Gun, Shot
 from tests.security.ledgers import Ledgers
-from tests.security.rpcs import Rpc, every_rpc
+from tests.security.rpcs import Rpc, access_of, every_rpc
 from tests.security.stand import Everything, Outcome
 from tests.unit.test_access_tables import APPS
 
@@ -83,7 +83,7 @@ def targets() -> list[Rpc]:
 
 
 def roles_of(rpc: Rpc) -> frozenset[Role]:
-    rule = APPS[rpc.home].access.rules().get(rpc.path, frozenset())
+    rule = access_of(rpc.home).rules().get(rpc.path, frozenset())
     assert not isinstance(rule, Public)
     return rule
 

@@ -12,9 +12,8 @@ from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey_runtime.access import Public
 from okey_runtime.identity import Role
 from tests.integration.engine.platform import act, playing, view_of
-from tests.security.rpcs import Rpc, every_rpc
+from tests.security.rpcs import Rpc, access_of, every_rpc
 from tests.security.stand import Everything
-from tests.unit.test_access_tables import APPS
 
 NOT_THEIRS = {"NOT_SEATED", "PLAYER_NOT_CALLER", "NO_ROUND"}
 READS = {"GetTable", "LocateTable", "WatchTable", "ListEvents"}
@@ -35,7 +34,7 @@ async def table(world: Everything) -> AsyncIterator[tuple[str, str, str]]:
 def of_a_table() -> Iterator[Rpc]:
     """Every call about a seat at a table that a player may make, Play apart."""
     for rpc in every_rpc():
-        rule = APPS[rpc.home].access.rules()[rpc.path]
+        rule = access_of(rpc.home).rules()[rpc.path]
         assert not isinstance(rule, Public)
         names_a_table = "table_id" in rpc.request.DESCRIPTOR.fields_by_name
         if rpc.home == "engine" and Role.PLAYER in rule and names_a_table and rpc.name not in READS:

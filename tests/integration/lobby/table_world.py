@@ -18,6 +18,7 @@ from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
 from services.lobby.app import LobbyApp
 from services.lobby.settings import LobbySettings
+from tests.fixtures.limits import UNLIMITED
 from tests.fixtures.valkey import Valkey
 from tests.integration.engine.platform import Platform, platform
 
@@ -49,7 +50,8 @@ class TableWorld:
             redis_url=self.valkey.url,
             token_skew_ms=0,
             stop_grace_ms=0,
-            **settings,
+            # Tests look again at once until something has happened.
+            **{**UNLIMITED, **settings},
         )
         for _ in range(2):
             server = await self._stack.enter_async_context(ServiceServer(LobbyApp(shared)))

@@ -20,7 +20,7 @@ from tests.walk import KINDS, Step, table_named, walk
 
 DOCS = Path(__file__).parents[3] / "docs" / "engine.md"
 ROW = re.compile(r"^\| `(okey_engine_[a-z_]+)` \| (\w+) \| ([a-z, ]*?) ?\| ", re.MULTILINE)
-LABELS = {"variant", "mode", "state", "kind", "code", "type", "reason", "outcome", "sink"}
+LABELS = {"variant", "mode", "state", "kind", "code", "type", "reason", "outcome", "sink", "call"}
 
 Described = dict[str, tuple[str, tuple[str, ...]]]
 
