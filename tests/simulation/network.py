@@ -19,6 +19,7 @@ from okey_runtime.identity import Identity, Role
 from okey_runtime.interceptors import CallInterceptor
 from okey_runtime.limits import CallLimits, Gate
 from okey_runtime.served import Callers
+from tests.chaos.tables.history import ENGINE
 from tests.simulation.loop import Process, SimulatedLoop, current
 from tests.simulation.trace import Trace
 from tests.simulation.weather import Strike, Weather
@@ -26,6 +27,8 @@ from tests.simulation.weather import Strike, Weather
 Metadata = tuple[tuple[str, str | bytes], ...]
 
 FOR_EVER_MS: Final = 1 << 60
+ANY_ENGINE: Final = "any engine"
+"""An address behind which a balancer stands."""
 
 
 class NamedVerifier:
@@ -100,8 +103,7 @@ class Server:
     def __init__(self, process: Process, interceptor: CallInterceptor) -> None:
         self.process: Final = process
         self.is_open = False
-        self.under_way: Final[dict[object, Callable[[], None]]] = {}
-        """By call, what tells its caller that this process is gone."""
+        self._under_way: dict[object, tuple[Callable[[], None], asyncio.Task[None]]] = {}
         self._interceptor = interceptor
         self._handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
 
@@ -114,6 +116,31 @@ class Server:
         """A servicer's methods."""
         for name, handler in handlers.items():
             self._handlers[f"/{service}/{name}"] = handler
+
+    def begin(self, call: object, tell: Callable[[], None], task: asyncio.Task[None]) -> None:
+        """A call is served now; ``tell`` tells its caller that this process is gone."""
+        self._under_way[call] = (tell, task)
+
+    def end(self, call: object) -> None:
+        """It is served."""
+        self._under_way.pop(call, None)
+
+    def vanish(self) -> None:
+        """The process is gone."""
+        self.is_open = False
+        for tell, _ in list(self._under_way.values()):
+            tell()
+        self._under_way.clear()
+
+    async def stop(self, grace_s: float) -> None:
+        """Take no more calls, and end those that do not end by themselves."""
+        self.is_open = False
+        tasks = [task for _, task in self._under_way.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace_s)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
 
     async def handler(self, method: str) -> grpc.RpcMethodHandler[Any, Any]:
         """The method with everything that stands around it in production."""
@@ -150,7 +177,11 @@ class Network:
         self._servers[address] = server
 
     def server_at(self, address: str) -> Server | None:
-        """Who takes calls there; None where nobody does."""
+        """Who takes calls there, at ``ANY_ENGINE`` one of those who do; None where nobody does."""
+        if address == ANY_ENGINE:
+            found = [each for name, each in self._servers.items() if name.startswith(ENGINE)]
+            ready = [each for each in found if each.is_open]
+            return self.weather.one_of(ready) if ready else None
         server = self._servers.get(address)
         return server if server is not None and server.is_open else None
 
@@ -158,10 +189,7 @@ class Network:
         """The process is gone: whoever waits for its answers learns it."""
         for server in self._servers.values():
             if server.process is process:
-                server.is_open = False
-                for tell in list(server.under_way.values()):
-                    tell()
-                server.under_way.clear()
+                server.vanish()
 
     def serves_late(self, method: str) -> bool:
         """Whether a request is carried out that arrives when its caller waits no longer.
@@ -231,7 +259,7 @@ class Exchange:
         call = object()
         task = network.loop.create_task(self._serve(server, call), context=context)
         self._running.append((server, task))
-        server.under_way[call] = self.broken
+        server.begin(call, self.broken, task)
 
     async def _serve(self, server: Server, call: object) -> None:
         handler = await server.handler(self._method)
@@ -246,7 +274,7 @@ class Exchange:
             assert context.status is not None
             outcome = context.status
         finally:
-            server.under_way.pop(call, None)
+            server.end(call)
         self._left -= 1
         _struck(self._network, server.process, self._crossing.after)
         if not server.process.is_alive:

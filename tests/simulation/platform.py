@@ -9,7 +9,7 @@ import os
 import random
 import traceback
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -42,6 +42,11 @@ from tests.simulation.trace import Trace
 from tests.simulation.weather import Strike, Weather
 
 WELCOME_CHIPS: Final = 1_000
+_ENGINES: Final = (1, 2, 3)
+_SKEW_MS: Final = 60_000
+"""By so much a machine's clock may be wrong."""
+_DRAIN_S: Final = 20.0
+_GRACE_S: Final = 5.0
 _ABOUT_OUTAGES: Final = frozenset({"audit_failed"})
 """Errors in a log that are no more than what the simulation did to a database."""
 _UNREAD: Final = Path("unread")
@@ -51,26 +56,41 @@ class Host:
     """What an app is started on instead of ``ServiceServer``."""
 
     def __init__(self, service: "Service", app: App) -> None:
-        platform = service.platform
-        self.clock: Final = platform.clock
+        self.clock: Final = service.clock
         self.address: Final = service.name
         self.readiness: Final = Readiness(app.services)
         self.status: Final = Status(service.name, self.clock, self.readiness)
         self.grpc: Final = Server(current(), call_interceptor(app.access, self.clock))
+        self.is_serving = False
         self._service = service
+        self._app = app
+        self._tasks: list[asyncio.Task[None]] = []
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """As ``ServiceServer.spawn``; nothing in a simulation is a reason to fail."""
         task = asyncio.create_task(work, name=name)
         task.add_done_callback(self._on_done)
+        self._tasks.append(task)
         return task
 
-    def dial(self, address: str, *_: object, **__: object) -> Channel:
+    def dial(self, address: str, token: object = None, *_: object, **__: object) -> Channel:
         """As ``ServiceServer.dial``; the caller is known by its own name."""
         caller = current().name
-        token = token_of(Role(caller.partition("-")[0]), caller)
-        network = self._service.platform.network
-        return Channel(network, address, (("authorization", f"Bearer {token}"),))
+        bearer = token_of(Role(caller.partition("-")[0]), caller)
+        own = (("authorization", f"Bearer {bearer}"),) if token is not None else ()
+        return Channel(self._service.platform.network, address, own)
+
+    async def stop(self) -> None:
+        """As ``ServiceServer.stop``: hand over, end what is left, close."""
+        await self.readiness.stopping()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_DRAIN_S):
+                await self._app.drain()
+        await self.grpc.stop(_GRACE_S)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._app.close()
 
     def end(self) -> None:
         """Nobody asks a simulated service to end."""
@@ -84,10 +104,14 @@ class Host:
 class Service:
     """One service: it has a process while it lives."""
 
-    def __init__(self, platform: "Platform", name: str, make: Callable[[], App]) -> None:
+    def __init__(
+        self, platform: "Platform", name: str, make: Callable[[str], App], skew_ms: int = 0
+    ) -> None:
         self.platform: Final = platform
         self.name: Final = name
+        self.clock: Final = SimulatedClock(platform.loop, skew_ms)
         self.process: Process | None = None
+        self._host: Host | None = None
         self._make = make
         self._since_ms = 0
 
@@ -99,15 +123,35 @@ class Service:
         self.process = platform.loop.start(self.name, self._serve)
 
     async def _serve(self) -> None:
-        app = self._make()
-        host = Host(self, app)
+        app = self._make(self.name)
+        self._host = host = Host(self, app)
         with Caught() as caught:
             await app.start(cast("ServiceServer", host))
         if caught.error is not None:
             self.platform.fail(f"{self.name} does not start: {told(caught.error)}")
             return
-        host.grpc.is_open = True
+        host.grpc.is_open = host.is_serving = True
         self.platform.network.listen(self.name, host.grpc)
+        await host.readiness.started()
+
+    def stop(self, for_s: float) -> None:
+        """It is asked to end, does so, and comes back after so long."""
+        process, host, loop = self.process, self._host, self.platform.loop
+        if process is None or host is None or not host.is_serving:
+            return
+        self.platform.trace.event(f"{self.name} is asked to end")
+        host.is_serving = False
+
+        async def end() -> None:
+            await host.stop()
+            # What is left of it goes with its process, and not before this is over.
+            self.platform.later(0.0, lambda: self._ended(process, for_s))
+
+        process.context.run(lambda: loop.create_task(end()))
+
+    def _ended(self, process: Process, for_s: float) -> None:
+        if self.process is process:
+            self.kill(for_s)
 
     def kill(self, for_s: float) -> None:
         """It is gone, and comes back after so long."""
@@ -137,8 +181,8 @@ class Service:
         platform.later(for_s, go_on)
 
     def _note_outage(self, kind: str, since_ms: int) -> None:
-        """Only the engine's stop clocks."""
-        if self.name == ENGINE:
+        """Only an engine's stop clocks."""
+        if self.name.startswith(ENGINE):
             until_ms = self.platform.clock.now_ms()
             self.platform.outages.append(Outage(self.name, kind, since_ms, until_ms))
 
@@ -157,13 +201,16 @@ class Platform:
         """What must never happen and was seen by the way."""
         self.has_failed: Final = loop.create_future()
         self.disks: Final = {
-            name: Disk(f"{name}-db", module.MIGRATIONS, loop, trace)
+            name: Disk(f"{name}-db", module.MIGRATIONS, loop, trace, self.clock)
             for name, module in _MODULES.items()
         }
         self.services: Final = {
             "wallet": Service(self, "wallet", _wallet),
             "rating": Service(self, "rating", _rating),
-            ENGINE: Service(self, ENGINE, _engine),
+            **{
+                name: Service(self, name, _engine, chance.randrange(-_SKEW_MS, _SKEW_MS))
+                for name in (f"{ENGINE}-{number + 1}" for number in range(chance.choice(_ENGINES)))
+            },
         }
         self._chance = chance
         self._storm = loop.process("storm")
@@ -207,7 +254,11 @@ class Platform:
             work()
 
     def _crash(self) -> None:
-        self._any_service().kill(self._chance.uniform(0.05, 6.0))
+        service, for_s = self._any_service(), self._chance.uniform(0.05, 6.0)
+        if self._chance.random() < 0.3:
+            service.stop(for_s)
+        else:
+            service.kill(for_s)
 
     def _pause(self) -> None:
         self._any_service().pause(self._chance.choice((0.1, 1.0, 3.0, 9.0)))
@@ -246,7 +297,7 @@ def _readable(line: EventDict) -> EventDict:
 
 
 @cache
-def _engine_settings() -> EngineSettings:
+def _engine_settings(name: str) -> EngineSettings:
     return EngineSettings(
         environment=Environment.TEST,
         database_url=SecretStr("sqlite:///engine"),
@@ -254,7 +305,7 @@ def _engine_settings() -> EngineSettings:
         wallet_address="wallet",
         rating_address="rating",
         bots_address="bots",
-        engine_name=ENGINE,
+        engine_name=name,
         bot_pace_ms=100,
         snapshot_every_rows=20,
     )
@@ -275,15 +326,15 @@ def _rating_settings() -> ServiceSettings:
     return ServiceSettings(environment=Environment.TEST, database_url=SecretStr("sqlite:///rating"))
 
 
-def _engine() -> App:
-    return engine_app.EngineApp(_engine_settings())
+def _engine(name: str) -> App:
+    return engine_app.EngineApp(_engine_settings(name))
 
 
-def _wallet() -> App:
+def _wallet(_: str) -> App:
     return wallet_app.WalletApp(_wallet_settings())
 
 
-def _rating() -> App:
+def _rating(_: str) -> App:
     return rating_app.RatingApp(_rating_settings())
 
 
@@ -298,7 +349,7 @@ _MODULES: Final[dict[str, ModuleType]] = {
 def simulated(platform: Platform, seed: str) -> Iterator[None]:
     """While this lasts, apps are wired to the simulation, and all randomness comes from a seed."""
 
-    def database(url: SecretStr) -> SimulatedDatabase:
+    def database(url: SecretStr, **_: object) -> SimulatedDatabase:
         name = url.get_secret_value().rpartition("/")[2]
         return SimulatedDatabase(platform.disks[name], platform.weather)
 

@@ -81,13 +81,16 @@ async def _whole(platform: Platform, played: Tables, tables: int) -> None:
     await asyncio.wait(waits, timeout=_LONGEST_S, return_when=asyncio.FIRST_COMPLETED)
     storm.cancel()
     if not playing.done():
-        platform.fail(f"after {_LONGEST_S} s {tables - played.closed} tables are still played")
+        if not platform.failures:
+            platform.fail(f"after {_LONGEST_S} s {tables - played.closed} tables are still played")
         return
     platform.weather.calm_down()
     await _until_retired(platform)
     if _unretired(platform):
         # A table that could not be retired is found by the next start.
-        platform.services[ENGINE].kill(0.0)
+        for name, service in platform.services.items():
+            if name.startswith(ENGINE):
+                service.kill(0.0)
         await _until_retired(platform)
 
 

@@ -31,6 +31,9 @@ from tests.simulation.platform import WELCOME_CHIPS, Platform
 _UNNOTICED_MS: Final = 2_600
 """So long a pause may pass for a slow answer: ``stall_ms``, two beats, and a message on its way."""
 
+_KEYED: Final = ("/okey.api.wallet.", "/okey.api.rating.")
+"""Services whose requests carry a key."""
+
 Replays = Mapping[str, Sequence[Step]]
 
 
@@ -48,7 +51,6 @@ def check_settled(
     except Unreplayable:
         return  # told above
     _count(replays, counts)
-    yield from _clocks_rang_once(replays)
     yield from engine.run(_at_rest)
     yield from (f"audit: {found}" for found in wallet.run(audit).findings)
     yield from _chips(replays, wallet.run(_balances))
@@ -83,33 +85,6 @@ def _at_rest(connection: Connection) -> Iterator[str]:
     stopped = connection.execute(select(engine_schema.quarantined)).all()
     found += [f"table {row.table_id} stands still: {row.reason}" for row in stopped]
     return iter(found)
-
-
-def _clocks_rang_once(replays: Replays) -> Iterator[str]:
-    """What a clock brings about happens once: a turn times out, an absence ends, a count-down."""
-    for table_id, steps in replays.items():
-        rang: Counter[tuple[str, ...]] = Counter()
-        for step in steps:
-            for event in step.row.events:
-                match event:
-                    case e.TurnTimedOut():
-                        before = step.before
-                        assert before is not None
-                        assert before.round is not None
-                        assert before.round.turn is not None
-                        assert before.match is not None
-                        turn = before.round.turn
-                        where = (before.match.match_id, str(before.match.round_no))
-                        rang["turn", *where, str(turn.number), str(turn.deadline_ms)] += 1
-                    case e.SeatForfeited():
-                        rang["forfeit", event.match_id, str(event.seat)] += 1
-                    case e.MatchStartRequested():
-                        rang["start", event.match_id] += 1
-                    case e.TableClosed():
-                        rang["close", table_id] += 1
-                    case _:
-                        continue
-        yield from (f"{' '.join(what)} came {n} times" for what, n in rang.items() if n > 1)
 
 
 def _count(replays: Replays, counts: Counter[str]) -> None:
@@ -203,7 +178,7 @@ def _same_answers(platform: Platform) -> Iterator[str]:
     """M5: a request that is asked again gets the answer that it got before."""
     answers: dict[tuple[str, bytes], bytes] = {}
     for method, asked, answered in platform.network.answers:
-        if "TableService" in method:
-            continue  # an answer there says how a stake stands by now
+        if not method.startswith(_KEYED):
+            continue  # an answer there says how things stand by now
         if answers.setdefault((method, asked), answered) != answered:
             yield f"{method} gave two answers to one request"

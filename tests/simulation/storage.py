@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from sqlalchemy import StaticPool, create_engine, event
 
+from okey_runtime.clock import Clock
 from okey_runtime.database import DatabaseAway, Isolation
 from okey_runtime.migrations import migrate
 from okey_runtime.storage import T, Work
@@ -25,7 +26,9 @@ from tests.simulation.weather import Crossing, Strike, Weather
 class Disk:
     """One database server with one database; it outlives every crash of the services."""
 
-    def __init__(self, name: str, migrations: Path, loop: SimulatedLoop, trace: Trace) -> None:
+    def __init__(
+        self, name: str, migrations: Path, loop: SimulatedLoop, trace: Trace, clock: Clock
+    ) -> None:
         self.name: Final = name
         self.process: Final = loop.process(name)
         self.loop: Final = loop
@@ -35,6 +38,8 @@ class Disk:
         self._file = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._file.deserialize(_migrated(migrations))
         self._file.execute("PRAGMA foreign_keys = ON")
+        # The database's own clock, as far as SQL can ask for it.
+        self._file.create_function("julianday", 1, lambda _: _julian_day(clock.now_ms()))
         self._engine = create_engine(
             "sqlite+pysqlite://", creator=lambda: self._file, poolclass=StaticPool
         )
@@ -134,3 +139,8 @@ def _migrated(migrations: Path) -> bytes:
         content = file.serialize()
         file.close()
         return content
+
+
+def _julian_day(now_ms: int) -> float:
+    """Half a millisecond more, so that rounding never takes one away."""
+    return 2_440_587.5 + (now_ms + 0.5) / 86_400_000

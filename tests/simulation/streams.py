@@ -144,9 +144,9 @@ class Stream:
             self._go_down(self._down.end, refused)
             return
         self._server = server
-        server.under_way[self] = self._broken
         context = server.process.context.copy()
         self._task = self._network.loop.create_task(self._serve(server), context=context)
+        server.begin(self, self._broken, self._task)
 
     def _stop(self) -> None:
         server, task = self._server, self._task
@@ -174,7 +174,7 @@ class Stream:
         except grpc.aio.AbortError:
             end = context.status
         finally:
-            server.under_way.pop(self, None)
+            server.end(self)
         self._go_down(self._down.end, end)
 
     async def _requests(self, read: Callable[[bytes], Any]) -> AsyncIterator[Any]:

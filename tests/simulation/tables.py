@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
 from itertools import count
 from random import Random
 from typing import Any, Final
@@ -17,9 +16,7 @@ from tests.chaos.tables.load import Terms
 from tests.chaos.tables.script import Pace, Script
 from tests.simulation.channel import Channel
 from tests.simulation.clock import SimulatedClock
-from tests.simulation.network import Network, token_of
-
-ENGINE_ADDRESS: Final = "engine"
+from tests.simulation.network import ANY_ENGINE, Network, token_of
 
 _KINDS: Final = (
     Terms(),
@@ -152,9 +149,10 @@ class Tables:
             return answer
 
     def _caller(self, name: str, role: Role) -> Caller:
-        channel: Any = Channel(self._network, ENGINE_ADDRESS)
-        to: Any = partial(Channel, self._network)
-        return Caller(channel, token_of(role, name), to)
+        def channel_to(address: str) -> Any:
+            return Channel(self._network, address)
+
+        return Caller(channel_to(ANY_ENGINE), token_of(role, name), channel_to)
 
     def _link(self, name: str, table_id: str, chance: Random) -> Link:
         caller = self._caller(name, Role.PLAYER)

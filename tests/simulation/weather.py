@@ -4,13 +4,15 @@ A climate is drawn for each run, so that some are stormy in one respect and calm
 every message, every transaction and every process meets its own luck.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from random import Random
-from typing import Final
+from typing import Final, TypeVar
 
 from tests.simulation.loop import Process
+
+T = TypeVar("T")
 
 
 class Strike(Enum):
@@ -94,6 +96,10 @@ class Weather:
     def calm_down(self) -> None:
         """From now on nothing goes wrong."""
         self.climate = CALM
+
+    def one_of(self, some: Sequence[T]) -> T:
+        """Any of them."""
+        return self._chance.choice(some)
 
     def hop_s(self) -> float:
         """How long a message takes."""
