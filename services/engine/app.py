@@ -13,7 +13,6 @@ from okey.api.engine.v1 import engine_pb2_grpc, peer_pb2_grpc, players_pb2_grpc
 from okey.api.events.v1 import events_pb2_grpc
 from okey_runtime.access import AccessTable
 from okey_runtime.checks import peer_check, tell_database
-from okey_runtime.clock import Clock
 from okey_runtime.database import Database
 from okey_runtime.logging import get_logger
 from okey_runtime.migrations import migrate
@@ -40,7 +39,7 @@ from services.engine.invite_store import InviteStore
 from services.engine.invites import Invites
 from services.engine.journal import Journal
 from services.engine.leased import ready_while_leased
-from services.engine.members import Members, Membership, Myself
+from services.engine.members import Members, Myself
 from services.engine.money_events import MoneyEvents
 from services.engine.operator_servicer import OperatorServicer
 from services.engine.operators import Operators
@@ -59,7 +58,7 @@ from services.engine.shedding import Limits, Shedding
 from services.engine.snapshots import Snapshots
 from services.engine.standstill import Standstill, WatchedStore
 from services.engine.status import tell_engine
-from services.engine.steady_clock import SteadyClock
+from services.engine.steady_clock import SteadyClock, common_clock
 from services.engine.stores import Stores
 from services.engine.summaries import Summaries
 from services.engine.tables import Tables
@@ -155,7 +154,7 @@ class EngineApp:
         await until_there(lambda: migrate(url, MIGRATIONS))
         self._database = Database(url, idle_ms=_IDLE_MS)
         membership = Members(self._database, settings.lease_ms)
-        clock = await until_there(lambda: _common_clock(host.clock, membership))
+        clock = await until_there(lambda: common_clock(host.clock, membership.now_ms))
         parts = self._parts(host, self._database, membership, clock)
         self._tables, self._sharing = parts.tables, parts.sharing
         host.spawn(parts.commit.run(), "group-commit")
@@ -295,12 +294,3 @@ class EngineApp:
         channel = host.dial(address, token)
         self._channels.append(channel)
         return channel
-
-
-async def _common_clock(machine: Clock, membership: Membership) -> SteadyClock:
-    """The time of the database, which is that of all engines; read half-way between asking and
-    being answered.
-    """
-    asked_ms = machine.monotonic_ms()
-    now_ms = await membership.now_ms()
-    return SteadyClock(machine, now_ms - (asked_ms + machine.monotonic_ms()) // 2)

@@ -5,7 +5,13 @@ ring or stretch them: so the wall is read once, and from then on it moves as the
 An engine reads it off the database, so that all engines have the same whatever their machines'.
 """
 
+from collections.abc import Awaitable, Callable
+from typing import Final
+
 from okey_runtime.clock import Clock
+
+_QUICK_MS: Final = 20
+_MOST_LOOKS: Final = 10
 
 
 class SteadyClock:
@@ -33,3 +39,18 @@ class SteadyClock:
     def monotonic_of(self, wall_ms: int) -> int:
         """The monotonic moment at which ``now_ms`` is ``wall_ms``."""
         return wall_ms - self._offset_ms
+
+
+async def common_clock(machine: Clock, ask: Callable[[], Awaitable[int]]) -> SteadyClock:
+    """A clock by a time that all engines share, read half-way between asking and being answered.
+
+    So it is wrong by up to half of what the answer took, and a player's clock with it where a table
+    changes hands: a slow answer is asked for again, and the quickest one counts.
+    """
+    looks: list[tuple[int, int]] = []
+    while len(looks) < _MOST_LOOKS and (not looks or min(looks)[0] > _QUICK_MS):
+        asked_ms = machine.monotonic_ms()
+        now_ms = await ask()
+        answered_ms = machine.monotonic_ms()
+        looks.append((answered_ms - asked_ms, now_ms - (asked_ms + answered_ms) // 2))
+    return SteadyClock(machine, min(looks)[1])

@@ -273,6 +273,9 @@ class Exchange:
         except grpc.aio.AbortError:
             assert context.status is not None
             outcome = context.status
+        except asyncio.CancelledError:
+            self._network.later(self._fail, grpc.StatusCode.CANCELLED, "the server has cut it off")
+            raise
         finally:
             server.end(call)
         self._left -= 1

@@ -173,9 +173,12 @@ class Stream:
                 await _answered(handler.unary_stream(read(wire), context), context)
         except grpc.aio.AbortError:
             end = context.status
+        except asyncio.CancelledError:
+            end = failure(grpc.StatusCode.CANCELLED, "the server has cut it off")
+            raise
         finally:
             server.end(self)
-        self._go_down(self._down.end, end)
+            self._go_down(self._down.end, end)
 
     async def _requests(self, read: Callable[[bytes], Any]) -> AsyncIterator[Any]:
         while (wire := await self._up.get()) is not None:
