@@ -81,8 +81,11 @@ def _in_view(view: table_pb2.TableView, own: frozenset[int]) -> Iterator[str]:
 
 
 def _in_bytes(wire: bytes, state: TableState, own: frozenset[int]) -> Iterator[str]:
+    hands = state.round.hands if state.round is not None else ()
+    # Whoever collects the same run is shown it in the own rack.
+    shown = [bytes(hands[seat].rack) for seat in own if seat < len(hands)]
     for secret, needle in _secrets(state, own):
-        if needle in wire:
+        if needle in wire and not any(needle in rack for rack in shown):
             yield f"{secret}, in its bytes"
 
 
