@@ -220,8 +220,9 @@ class SharedTables:
         return Counter(shard_of(actor.table_id) for actor in self._actors.all_live())
 
     def unloaded_shards(self) -> frozenset[int]:
-        """The shards of which a table is still to be loaded, or is lost."""
-        return self._recovery.unloaded_shards() | {shard_of(t) for t in self._reloads}
+        """The shards of which a table is still to be loaded and taken over, or is lost."""
+        under_way = {shard_of(t) for t in (*self._loads, *self._reloads)}
+        return self._recovery.unloaded_shards() | under_way
 
     async def run(self) -> None:
         """Load what was adopted, for as long as the engine lives."""

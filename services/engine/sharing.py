@@ -15,7 +15,6 @@ from okey.errors import Exhausted, Unavailable
 from okey_runtime.backoff import waits_s
 from okey_runtime.errors import RpcFailure
 from okey_runtime.logging import get_logger
-from services.engine.accepted import Accepted
 from services.engine.background import say_failure
 from services.engine.members import Membership, Myself, NameTaken, NoMember
 from services.engine.metrics import (
@@ -28,6 +27,7 @@ from services.engine.metrics import (
 )
 from services.engine.ownership import Ownership
 from services.engine.peers import Bell
+from services.engine.right import Right
 from services.engine.shards import Board, Place, can_claim, plan
 from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
@@ -74,8 +74,7 @@ class Sharing:
         self._claims_from_ms = 0
         self._looking = asyncio.Lock()
         self._asked = self._seen = 0
-        self._takeovers: list[asyncio.Future[Accepted]] = []
-        self._right_since_ms = 0
+        self._right = Right(clock, standstill, tables)
         self._moving: set[int] = set()
         self._balancing: asyncio.Task[None] | None = None
         self._reading: asyncio.Task[None] | None = None
@@ -102,7 +101,7 @@ class Sharing:
     async def _join(self) -> int:
         asked_ms = self._clock.monotonic_ms()
         board = await self._membership.join(self._me)
-        self._right_since_ms = self._clock.now_ms()
+        self._right.begin()
         self._ownership.heard(asked_ms)
         return await self._follow(board)
 
@@ -129,7 +128,7 @@ class Sharing:
             with self._standstill.asking():
                 board = await self._membership.renew(
                     self._me,
-                    self._right_ms(),
+                    self._right.ms(),
                     self._settled(),
                     is_taking=self._is_taking and self._is_serving(),
                     is_claiming=asked_ms >= self._claims_from_ms,
@@ -152,17 +151,6 @@ class Sharing:
             for shard in self._ownership.held
             if places[shard].since_ms is not None and shard not in unloaded
         ]
-
-    def _right_ms(self) -> int:
-        """Now, or where clocks have not been set going again yet the moment when they stopped."""
-        since_ms = self._standstill.since_ms
-        is_settled = self._tables.is_settled and all(each.done() for each in self._takeovers)
-        if since_ms is None and is_settled:
-            self._takeovers = []
-            self._right_since_ms = self._clock.now_ms()
-        elif since_ms is not None:
-            self._right_since_ms = min(self._right_since_ms, since_ms)
-        return self._right_since_ms
 
     async def run(self) -> None:
         """Renew, for as long as the engine lives."""
@@ -217,7 +205,7 @@ class Sharing:
             if await self.renew() and self._standstill.can_end():
                 break
             await asyncio.sleep(wait_s)
-        self._takeovers += self._tables.go_on()
+        self._right.go_on(self._tables.go_on())
 
     async def _until(self, monotonic_ms: int) -> None:
         """Sleep, but not through the beginning of a standstill."""
@@ -274,7 +262,7 @@ class Sharing:
         other engine knows, streams end with its address. Raises ``DatabaseAway``,
         ``DatabaseBusy``: then nobody knows, and the next look tells.
         """
-        given = frozenset(shards)
+        given, right_ms = frozenset(shards), self._right.before_giving()
         if not given <= self._ownership.held or to == self._me.engine:
             return to == self._me.engine
         self._moving |= given
@@ -284,7 +272,7 @@ class Sharing:
                 async with asyncio.timeout(_FINISH_WITHIN_S):
                     await self._tables.finish(given)
             is_given = await self._membership.hand_over(
-                self._me, given, to, self._right_ms(), is_pinned=is_pinned
+                self._me, given, to, right_ms or self._right.ms(), is_pinned=is_pinned
             )
             if is_given:
                 self._note(given, Place(to, None, is_pinned))
@@ -390,10 +378,10 @@ class Sharing:
                 await self._hand_surplus_over()
         self._tables.stop()
         with suppress(Unavailable, Exhausted):
-            left = frozenset(self._ownership.held)
+            left, right_ms = frozenset(self._ownership.held), self._right.before_giving()
             await self._tables.finish(left)
             self._has_left = True
-            await self._membership.leave(self._me, self._right_ms())
+            await self._membership.leave(self._me, right_ms or self._right.ms())
             if left:
                 others = [each.engine for each in self._ownership.board.living()]
                 await asyncio.gather(*(self._tell(e) for e in others if e != self._me.engine))

@@ -58,6 +58,8 @@ class Board:
             self.legal = frozenset(prompt.legal_actions)
             self.turn.CopyFrom(prompt.turn)
             self.takeable = _tile(prompt.takeable)
+        else:
+            self.legal = frozenset()  # more rows follow, and what is due then stands in the last
         for event in update.events:
             self._fold(event)
 
