@@ -26,7 +26,6 @@ from okey_runtime.clock import Clock
 from services.lobby.metrics import LIMITED, UNLIMITED
 
 _SCRIPT: Final = Path(__file__).with_name("scripts") / "tables" / "count.lua"
-_AFTER_OUTAGE_MS: Final = 1_000
 REPETITIONS: Final = 15
 """How often a request may come again for nothing: ``okey_client`` tries 16 times in all."""
 
@@ -103,7 +102,6 @@ class Limits:
             ),
             Kind.ASKING: ASKING,
         }
-        self._uncounted_until_ms = 0
 
     async def count(self, kind: Kind, player: str, request: Message) -> None:
         """Count a call.
@@ -111,9 +109,6 @@ class Limits:
         Raises:
             TablesTooOften, SeatsTooOften, TicketsTooOften: it comes too early.
         """
-        if self._clock.monotonic_ms() < self._uncounted_until_ms:
-            UNLIMITED.inc()
-            return
         limit = self._limits[kind]
         try:
             early_ms = await self._count(
@@ -127,8 +122,6 @@ class Limits:
                 ],
             )
         except RedisError:
-            # Not every call shall wait for a server that does not answer.
-            self._uncounted_until_ms = self._clock.monotonic_ms() + _AFTER_OUTAGE_MS
             UNLIMITED.inc()
             return
         if early_ms:
