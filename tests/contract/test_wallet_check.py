@@ -8,7 +8,7 @@ from services.wallet.check import ledger_check
 from services.wallet.sealer import Sealer
 from services.wallet.wallet import Wallet
 from tests.contract.test_wallet_chain import signing_keys
-from tests.contract.test_wallet_ledger import HOUSE
+from tests.contract.wallet_house import HOUSE
 from tests.contract.wallet_play import Play
 from tests.fixtures.ledger import LedgerDatabase
 
