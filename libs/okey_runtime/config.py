@@ -113,6 +113,8 @@ class ServiceSettings(DialSettings):
     """How many calls that are no streams may be under way before more are refused."""
     max_call_ms: PositiveInt = 60_000
     """How long a call that is no stream may take, whatever its caller's deadline."""
+    first_message_ms: PositiveInt = 10_000
+    """How long a call may be without its message, and a stream without its first one."""
     max_streams_per_connection: PositiveInt = 4_096
     """How many calls and streams one connection may carry at once; a gateway opens more of them."""
     max_message_bytes: PositiveInt = 1 << 20

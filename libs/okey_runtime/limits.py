@@ -32,7 +32,7 @@ REFUSED: Final = Counter(
 )
 
 
-class _Limited(Exhausted):
+class Limited(Exhausted):
     """A limit was reached; ``retry_after_ms`` says when another try makes sense."""
 
     def __init__(self, message: str, retry_after_ms: int) -> None:
@@ -46,19 +46,19 @@ class _Limited(Exhausted):
         return self._retry_after_ms
 
 
-class RateLimited(_Limited):
+class RateLimited(Limited):
     """A player calls one RPC more often than it may."""
 
     reason = "RATE_LIMITED"
 
 
-class TooManyStreams(_Limited):
+class TooManyStreams(Limited):
     """A caller has as many streams open as it may."""
 
     reason = "TOO_MANY_STREAMS"
 
 
-class ServiceBusy(_Limited):
+class ServiceBusy(Limited):
     """More calls are under way than the service takes."""
 
     reason = "SERVICE_BUSY"

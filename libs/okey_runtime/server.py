@@ -20,6 +20,7 @@ from grpc_reflection.v1alpha import reflection
 from okey.api.common.v1 import status_pb2_grpc
 from okey_runtime import failpoints, status_servicer
 from okey_runtime.access import ANY_ROLE, HEALTH, PUBLIC, AccessTable, reflection_access
+from okey_runtime.arriving import ArrivalInterceptor, Arrivals
 from okey_runtime.auth import JwksFile, TokenVerifier
 from okey_runtime.channel import open_channel
 from okey_runtime.checks import own_token_check
@@ -98,11 +99,12 @@ class ServiceServer:
         self.status: Final = Status(_name_of(app), self.clock, self.readiness)
         self.grpc: Final = grpc.aio.server(
             interceptors=[
+                ArrivalInterceptor(Arrivals(self.settings.first_message_ms)),
                 CallInterceptor(
                     self._callers(),
                     app.access | HEALTH | _reflection(self.settings) | status_servicer.ACCESS,
                     Gate(_limits(self.settings), self.clock),
-                )
+                ),
             ],
             options=server_options(self.settings),
         )
