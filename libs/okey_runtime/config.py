@@ -107,6 +107,12 @@ class ServiceSettings(DialSettings):
     """How many calls of one RPC, or messages of its streams, a player may make in a second."""
     calls_burst: PositiveInt = 200
     """How many of them may come at once after a pause."""
+    bad_tokens_per_s: PositiveInt = 100
+    """How many bad tokens a host may show in a second before none of its is looked at that was not
+    good before.
+    """
+    bad_tokens_burst: PositiveInt = 1_000
+    """How many of them may come at once after a pause."""
     streams_per_player: PositiveInt = 16
     """How many streams a player may have open at this process."""
     most_calls: PositiveInt = 10_000

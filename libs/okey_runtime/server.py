@@ -22,6 +22,7 @@ from okey_runtime import failpoints, status_servicer
 from okey_runtime.access import ANY_ROLE, HEALTH, PUBLIC, AccessTable, reflection_access
 from okey_runtime.arriving import ArrivalInterceptor, Arrivals
 from okey_runtime.auth import JwksFile, TokenVerifier
+from okey_runtime.bad_tokens import BadTokens
 from okey_runtime.channel import open_channel
 from okey_runtime.checks import own_token_check
 from okey_runtime.clock import Clock, SystemClock
@@ -185,7 +186,17 @@ class ServiceServer:
         return self._security
 
     def _callers(self) -> Callers:
-        return Callers(self._verifier(), Peers(parse_roles(self.settings.tls_roles), self.clock))
+        settings, verifier = self.settings, self._verifier()
+        return Callers(
+            verifier,
+            Peers(parse_roles(settings.tls_roles), self.clock),
+            BadTokens(
+                settings.bad_tokens_per_s,
+                settings.bad_tokens_burst,
+                self.clock,
+                verifier.remembers,
+            ),
+        )
 
     def _verifier(self) -> TokenVerifier:
         """Tells who calls; the status has what it trusts, and whether our own token would pass."""
