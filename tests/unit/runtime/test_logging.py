@@ -2,6 +2,7 @@ import logging
 
 import orjson
 import pytest
+import structlog
 from grpc_health.v1 import health_pb2
 from pydantic import SecretStr
 
@@ -87,3 +88,14 @@ def test_a_person_can_read_the_console_form(capsys: pytest.CaptureFixture[str]) 
     assert "table_opened" in text
     assert "table_id=t1" in text
     assert not text.startswith("{")
+
+
+def test_what_one_test_sets_up_is_not_held_for_the_next() -> None:
+    """A logger that has written a line is one whose lines can still be looked at."""
+    logger = get_logger("x")
+    configure_logging("wallet")
+    logger.info("of one test")
+    structlog.reset_defaults()
+    with structlog.testing.capture_logs() as seen:
+        logger.info("of the next")
+    assert [line["event"] for line in seen] == ["of the next"]
