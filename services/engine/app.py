@@ -169,7 +169,7 @@ class EngineApp:
         archiving = Archiving(Archive(self._database), clock, settings.archive_after_ms)
         host.spawn(archiving.run(), "archiving")
         self._serve(host, parts, clock, Routes(membership, clock, parts.sharing.look))
-        tell_engine(host.status, settings.engine_name)
+        tell_engine(host.status, settings.engine_name, parts.tables, parts.standstill)
         tell_database(host.status, self._database, url, host.clock, MIGRATIONS)
         for name, address in settings.called().items():
             look = peer_check(self._open(host, address, parts.token), address, host.clock)

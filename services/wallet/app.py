@@ -140,7 +140,8 @@ class WalletApp:
         audits = auditor.run_every(settings.audit_every_ms, freezes=settings.audit_freezes)
         host.spawn(audits, "audits")
         tell_database(host.status, database, settings.database_url, host.clock, MIGRATIONS)
-        host.status.check("ledger", ledger_check(host.clock, settings.audit_every_ms))
+        look = ledger_check(auditor, host.clock, settings.audit_every_ms)
+        host.status.check("ledger", look)
         if self._channel is not None and settings.engine_address is not None:
             look = peer_check(self._channel, settings.engine_address, host.clock)
             host.status.check("engine", look)
