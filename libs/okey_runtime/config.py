@@ -65,6 +65,9 @@ class ServiceSettings(DialSettings):
     elsewhere."""
 
     database_url: SecretStr | None = None
+    database_connections: PositiveInt = 8
+    """How many connections to PostgreSQL the service keeps at most, so how many transactions run at
+    once; or readers of SQLite."""
     migrates: bool | None = None
     """Whether the service brings its database's schema up to date when it starts. By default not in
     production, where a job does it before (``python -m services.<name>.migrate``) and the service

@@ -153,7 +153,7 @@ class EngineApp:
         url = settings.database_url
         have_schema = migrate if settings.migrates_itself else check_schema
         await until_there(lambda: have_schema(url, MIGRATIONS))
-        self._database = Database(url, idle_ms=_IDLE_MS)
+        self._database = Database(url, connections=settings.database_connections, idle_ms=_IDLE_MS)
         membership = Members(self._database, settings.lease_ms)
         clock = await until_there(lambda: common_clock(host.clock, membership.now_ms))
         parts = self._parts(host, self._database, membership, clock)

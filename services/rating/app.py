@@ -64,7 +64,7 @@ class RatingApp:
             raise DatabaseUrlMissing("no database for ratings: set OKEY_DATABASE_URL")
         have_schema = migrate if self._settings.migrates_itself else check_schema
         await until_there(lambda: have_schema(url, MIGRATIONS))
-        self._database = Database(url)
+        self._database = Database(url, connections=self._settings.database_connections)
         rules = RuleBook(DEFAULT_RULE_SET)
         store = RatingStore(self._database, rules)
         if self._settings.redis_url is not None:

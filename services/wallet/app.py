@@ -122,7 +122,7 @@ class WalletApp:
         keys = self._keys()
         url = settings.database_url
         await until_there(lambda: self._have_schema(url))
-        database = self._database = Database(url)
+        database = self._database = Database(url, connections=settings.database_connections)
         house = House(
             rule_sets={DEFAULT_RULE_SET.version: DEFAULT_RULE_SET},
             current_version=DEFAULT_RULE_SET.version,
