@@ -13,8 +13,9 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
+from tests.fixtures.certificates import Files
 from tests.fixtures.valkey import free_port
-from tools.manifests.envoy import PUBLIC, Address, Edge, bootstrap
+from tools.manifests.envoy import PUBLIC, Address, Edge, bootstrap, secrets
 
 ENVOY: Final = Path(sys.executable).with_name("envoy")
 _CLOSED: Final = "127.0.0.1:1"
@@ -27,8 +28,10 @@ def address(text: str) -> Address:
     return Address(host, int(port))
 
 
-def local_edge(services: Mapping[str, Sequence[str]]) -> Edge:
-    """At free ports of this machine, in plaintext; a service that is not named is away."""
+def local_edge(services: Mapping[str, Sequence[str]], folder: str = "") -> Edge:
+    """At free ports of this machine, with a folder of secrets by TLS; a service that is not named
+    is away.
+    """
     return Edge(
         Address("127.0.0.1", free_port()),
         Address("127.0.0.1", free_port()),
@@ -36,6 +39,7 @@ def local_edge(services: Mapping[str, Sequence[str]]) -> Edge:
             name: [address(each) for each in services.get(name, (_CLOSED,))]
             for name in sorted(PUBLIC)
         },
+        secrets=folder,
         admin_port=free_port(),
     )
 
@@ -121,3 +125,11 @@ def _page(url: str) -> tuple[int, str]:
         return error.code, error.read().decode()
     except OSError:
         return 0, ""
+
+
+def lay_out_certificates(folder: Path, files: Files) -> None:
+    """One certificate for callers and for services, where ``folder`` is that of the secrets."""
+    for name, file in (("tls.crt", files.cert), ("tls.key", files.key), ("ca.crt", files.ca)):
+        (folder / name).write_bytes(file.read_bytes())
+    for name, config in secrets(str(folder), str(folder)).items():
+        (folder / name).write_text(json.dumps(config))

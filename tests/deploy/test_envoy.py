@@ -18,8 +18,9 @@ from okey_runtime.readiness import Readiness
 from okey_runtime.served import Context
 from okey_runtime.server import ServiceServer
 from tests.deploy import grpc_web
-from tests.deploy.edge import RunningEdge, local_edge, running
+from tests.deploy.edge import RunningEdge, lay_out_certificates, local_edge, running
 from tests.fixtures.apps import app_of
+from tests.fixtures.certificates import Authority
 from tests.fixtures.issuer import Issuer
 from tests.fixtures.valkey import free_port
 from tools.manifests.envoy import ENGINE_HEADER
@@ -141,6 +142,31 @@ async def test_grpc_itself_is_carried_with_its_errors(wallet: Wallet, tmp_path: 
 
     assert nobody.value.code() is grpc.StatusCode.UNAUTHENTICATED
     assert "TOKEN_MISSING" in str(nobody.value.trailing_metadata())
+
+
+async def test_both_sides_speak_tls_where_there_are_certificates(tmp_path: Path) -> None:
+    """The wallet takes nobody without a certificate of the platform's authority."""
+    authority, issuer = Authority(tmp_path), Issuer(tmp_path)
+    files = authority.issue("wallet", "wallet").settings()
+    url = f"sqlite:///{tmp_path}/wallet.db"
+    app = app_of("wallet", issuer, tmp_path, url, tls_require_client_cert=True, **files)
+    lay_out_certificates(tmp_path, authority.issue("edge", "localhost"))
+    trusted = grpc.ssl_channel_credentials(authority.ca.read_bytes())
+
+    async with ServiceServer(app) as server:
+        configured = local_edge({"wallet": [server.address]}, str(tmp_path))
+        async with running(configured, tmp_path) as edge:
+            await edge.sees({"wallet": 1})
+            at = edge.address.replace("127.0.0.1", "localhost")
+            async with grpc.aio.secure_channel(at, trusted) as channel:
+                stub = wallet_pb2_grpc.WalletServiceStub(channel)
+                account = await stub.GetAccount(
+                    wallet_pb2.GetAccountRequest(account="player:ayse"),
+                    metadata=issuer.metadata("ayse")(),
+                    timeout=5,
+                )
+
+    assert account.account == "player:ayse"
 
 
 async def test_what_is_not_public_is_not_reached(wallet: Wallet, tmp_path: Path) -> None:

@@ -77,6 +77,20 @@ def bootstrap(edge: Edge) -> Json:
     }
 
 
+def deployed() -> dict[str, Json]:
+    """The files of deploy/components/edge, by name: services are found by their headless Services,
+    certificates where their Secrets are mounted.
+    """
+    edge = Edge(
+        Address("0.0.0.0", 8443),
+        Address("0.0.0.0", 7420),
+        {name: [Address(name, 7400)] for name in PUBLIC},
+        secrets="/etc/envoy-secrets",
+    )
+    made = secrets("/var/run/okey/public-tls", "/var/run/okey/tls")
+    return {"envoy.yaml": bootstrap(edge), **made}
+
+
 def _edge_listener(edge: Edge) -> Json:
     chain: Json = {"filters": [_connections(edge)]}
     if edge.secrets:
@@ -197,10 +211,12 @@ def _cluster(edge: Edge, name: str, addresses: Sequence[Address]) -> Json:
     protocol = _typed("upstreams.http.v3.HttpProtocolOptions", explicit)
     cluster: Json = {
         "name": name,
-        "type": "STRICT_DNS",
         # A headless Service's name: each answer has every replica that is ready.
-        "dns_refresh_rate": "1s",
-        "dns_lookup_family": "V4_ONLY",
+        "cluster_type": _filter(
+            "envoy.cluster.dns",
+            "clusters.dns.v3.DnsCluster",
+            {"dns_refresh_rate": "1s", "dns_lookup_family": "V4_ONLY"},
+        ),
         "connect_timeout": "1s",
         "load_assignment": {
             "cluster_name": name,
@@ -318,6 +334,8 @@ def _overload() -> Json:
 def _mutual(edge: Edge, name: str) -> Json:
     named: Json = {"san_type": "DNS", "matcher": {"exact": name}}
     return {
+        # gRPC's servers turn away whoever does not name it.
+        "alpn_protocols": ["h2"],
         "tls_certificate_sds_secret_configs": [_secret(edge, "platform")],
         "combined_validation_context": {
             "default_validation_context": {"match_typed_subject_alt_names": [named]},
