@@ -101,6 +101,7 @@ class ServiceServer:
         self.clock: Final[Clock] = clock or SystemClock()
         self.readiness: Final = Readiness(app.services)
         self.status: Final = Status(_name_of(app), self.clock, self.readiness)
+        self.verifier: Final = self._verifier()
         self.grpc: Final = grpc.aio.server(
             interceptors=[
                 CallInterceptor(
@@ -188,7 +189,7 @@ class ServiceServer:
         return self._security
 
     def _callers(self) -> Callers:
-        return Callers(self._verifier(), Peers(parse_roles(self.settings.tls_roles), self.clock))
+        return Callers(self.verifier, Peers(parse_roles(self.settings.tls_roles), self.clock))
 
     def _verifier(self) -> TokenVerifier:
         """Tells who calls; the status has what it trusts, and whether our own token would pass."""
