@@ -74,8 +74,11 @@ class Stand(Everything):
             engine_address=self.engine_address,
             wallet_address=self._addresses["wallet"],
             rating_address=self._addresses["rating"],
-            gateway_guest_key_file=self.folder / "signing-key.json",
-            **{**self._shared("gateway"), **settings},
+            **{
+                **self._shared("gateway"),
+                "gateway_guest_key_file": self.folder / "signing-key.json",
+                **settings,
+            },
         )
 
 
