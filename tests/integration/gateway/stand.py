@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,16 @@ class Stand(Everything):
         )
 
 
+async def rpc(gateway: ServiceServer, token: str, path: str, **request: Any) -> Frame:
+    """The answer to one call."""
+    async with http(gateway) as client:
+        headers = {"authorization": f"Bearer {token}"}
+        answer = await client.post(f"rpc/{path}", json=request, headers=headers)
+        assert answer.status_code == 200, answer.text
+        found: Frame = answer.json()
+        return found
+
+
 def url_of(gateway: ServiceServer) -> str:
     """Where its page is."""
     assert isinstance(gateway.app, GatewayApp)
@@ -89,10 +99,16 @@ def url_of(gateway: ServiceServer) -> str:
 
 
 @asynccontextmanager
-async def browser(gateway: ServiceServer, token: str = "", **hello: Any) -> AsyncIterator[Browser]:
+async def browser(
+    gateway: ServiceServer,
+    token: str = "",
+    *,
+    headers: Mapping[str, str] | None = None,
+    **hello: Any,
+) -> AsyncIterator[Browser]:
     """A connection; with a token it has said hello."""
     address = url_of(gateway).replace("http", "ws", 1) + "ws"
-    async with connect(address, proxy=None) as socket:
+    async with connect(address, proxy=None, additional_headers=headers) as socket:
         found = Browser(socket)
         if token:
             await found.say(hello={"token": token, **hello})

@@ -1,27 +1,16 @@
 """Tables over the WebSocket."""
 
-from typing import Any
-
 from google.protobuf.json_format import MessageToDict, ParseDict
 
 from okey.api.engine.v1 import table_pb2
 from okey.rules.variant import BotLevel
 from okey_client import action_due, action_message
 from okey_runtime.server import ServiceServer
-from tests.integration.gateway.stand import Browser, Frame, Stand, browser, http
+from tests.integration.gateway.stand import Browser, Frame, Stand, browser, rpc
 
 SOLO = {"terms": {"mode": "MODE_SOLO", "seat_count": 2, "stake": 100}}
 LATE = {"TURN_OVER", "TURN_EXPIRED", "NOT_YOUR_TURN", "STAND_IN_PLAYS", "TABLE_CLOSED"}
 LATE |= {"ALREADY_DRAWN", "MUST_DRAW_FIRST", "NOT_SEATED"}
-
-
-async def rpc(gateway: ServiceServer, token: str, path: str, **request: Any) -> Frame:
-    async with http(gateway) as client:
-        headers = {"authorization": f"Bearer {token}"}
-        answer = await client.post(f"rpc/{path}", json=request, headers=headers)
-        assert answer.status_code == 200, answer.text
-        found: Frame = answer.json()
-        return found
 
 
 async def open_solo(gateway: ServiceServer, token: str, name: str = "solo-table") -> str:
