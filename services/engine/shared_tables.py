@@ -172,6 +172,10 @@ class SharedTables:
         """Tables that stand still: their journal cannot be replayed, or somebody stopped them."""
         return self._quarantine.tables
 
+    def oldest_waiting_s(self) -> dict[str, float]:
+        """By sink, how long ago the oldest row that waits for its answer was journaled."""
+        return self._relays.oldest_waiting_s()
+
     @property
     def is_maintenance(self) -> bool:
         """Whether new tables and matches are refused."""

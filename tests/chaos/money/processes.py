@@ -14,7 +14,7 @@ from grpc_health.v1 import health_pb2
 
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import SystemClock
-from okey_runtime.config import UNUSABLE_SETTINGS
+from okey_runtime.environment import UNUSABLE_SETTINGS
 from okey_runtime.readiness import READINESS
 
 _ROOT: Final = Path(__file__).parents[3]

@@ -15,6 +15,7 @@ from okey_runtime.database import Database
 from okey_runtime.identity import Role
 from okey_runtime.postgres import postgres_engine
 from okey_runtime.server import ServiceServer
+from okey_runtime.status import OK, WARNING
 from services.engine.forwarding import FORWARDED_BY
 from services.engine.schema import members, shards
 from services.engine.shards import SHARD_COUNT, shard_of
@@ -196,6 +197,23 @@ async def test_lists_and_switches_speak_for_all_engines(three: Three) -> None:
         spectator = await world.tables_as("zoe", at=server.address)
         asked = spectator.GetTable(engine_pb2.GetTableRequest(table_id=table_id))
         assert (await refused(asked)).reason == "TABLE_QUARANTINED"
+
+
+async def test_each_engine_tells_of_its_own_tables(three: Three) -> None:
+    """They share a process here, and with it the process's metrics."""
+    world = three.world
+    table_id = await world.open_table("anna")
+    owner = await three.owner_of(table_id)
+    for name, server in three.engines.items():
+        told = await server.status.tell(with_checks=False)
+        assert told.figures["tables"] == (name == owner)
+    await (await world.operator()).QuarantineTable(
+        engine_pb2.QuarantineTableRequest(table_id=table_id, reason="a test")
+    )
+    for name, server in three.engines.items():
+        checks = (await server.status.tell(with_checks=True)).checks
+        [tables] = [check for check in checks if check.name == "tables"]
+        assert tables.state == (WARNING if name == owner else OK), tables.text
 
 
 async def _end(

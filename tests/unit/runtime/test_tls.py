@@ -11,7 +11,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from okey_runtime.channel import open_channel, replicas_target
-from okey_runtime.config import ServiceSettings, SettingsRefused
+from okey_runtime.config import ServiceSettings
+from okey_runtime.environment import SettingsRefused
 from okey_runtime.errors import RpcFailure
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
