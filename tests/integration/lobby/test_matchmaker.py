@@ -1,7 +1,7 @@
 """Quick match pass by pass: a real Valkey, and tables in memory that hold the truth about seats."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
@@ -404,6 +404,33 @@ async def test_nobody_is_told_of_a_match_before_every_stake_is_held(world: World
     world.tables.pay("bo")
     await world.go_on(600)
     assert await world.states("ada", "bo") == [SEATED, SEATED]
+
+
+async def test_tickets_that_are_taken_back_spoil_no_pass(world: World) -> None:
+    """However often one of a planned group goes in that moment, who still fits is seated."""
+    await world.enqueue("ada", "bo", "cem", "deniz", "ece", "fidan", "gul", terms=FOUR)
+    whole, going = world.groups[0].claim, ["deniz", "ece", "fidan"]
+
+    async def spoilt(groups: Sequence[Group]) -> list[Claim]:
+        if going:
+            await world.store.cancel(going.pop(0))
+        return await whole(groups)
+
+    world.groups[0].__dict__["claim"] = spoilt
+    await world.match()
+    assert world.sitting() == [["ada", "bo", "cem", "gul"]]
+
+
+async def test_a_slow_wallet_keeps_nobody_else_waiting(world: World) -> None:
+    """One stake that is being asked for is its group's affair; the next pass has who fits."""
+    world.tables.slow = {"bo"}
+    await world.enqueue("ada", "bo")
+    await world.match()
+    await world.go_on(600)
+    await world.enqueue("cem", "deniz")
+    await world.replicas[0].run_once()
+    assert await world.states("ada", "bo") == [SEATING, SEATING]
+    assert WAITING not in await world.states("cem", "deniz")
 
 
 async def test_who_leaves_while_others_are_seated_goes_alone(world: World) -> None:
