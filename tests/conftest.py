@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import structlog
@@ -19,24 +18,10 @@ settings.register_profile(
 settings.register_profile("long", settings.get_profile("quick"), max_examples=2_000)
 settings.load_profile("quick")
 
-_configure = structlog.configure
 _UNIT = Path(__file__).parent / "unit"
 _CORE = [
     _UNIT / name for name in ("rules", "table", "money", "rating", "bots", "simulation", "arena")
 ]
-
-
-def pytest_configure() -> None:
-    """Let no logger remember how one test has set up logging: the next could not look at its lines.
-
-    A service's loggers do, for speed; one that has written a line under a test's setup would go on
-    writing there, whatever later tests set up.
-    """
-    pytest.MonkeyPatch().setattr(structlog, "configure", _configure_without_memory)
-
-
-def _configure_without_memory(**options: Any) -> None:
-    _configure(**{**options, "cache_logger_on_first_use": False})
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

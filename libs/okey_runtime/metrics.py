@@ -12,7 +12,6 @@ from prometheus_client import (
     REGISTRY,
     CollectorRegistry,
     Counter,
-    Gauge,
     Histogram,
     make_wsgi_app,
 )
@@ -97,12 +96,6 @@ async def watch_loop_lag(clock: Clock, histogram: Histogram = LOOP_LAG_S) -> Non
         due_ms = clock.monotonic_ms() + _LAG_PROBE_MS
         await clock.sleep_until_ms(due_ms)
         histogram.observe(max(0, clock.monotonic_ms() - due_ms) / 1000)
-
-
-def values_of(gauge: Gauge) -> dict[tuple[str, ...], float]:
-    """What a gauge has now, by the values of its labels."""
-    (metric,) = gauge.collect()
-    return {tuple(sample.labels.values()): sample.value for sample in metric.samples}
 
 
 class _QuietHandler(WSGIRequestHandler):

@@ -275,6 +275,10 @@ class Relays:
         """Whether no sink waits for a row of the table."""
         return all(relay.is_idle(table_id) for relay in self._relays)
 
+    def oldest_waiting_s(self) -> dict[str, float]:
+        """By sink, how long ago the oldest row that waits for its answer was journaled."""
+        return {relay.name: relay.oldest_waiting_s() for relay in self._relays}
+
     def forget(self, table_id: str) -> None:
         """Stop carrying for a table that is let go."""
         for relay in self._relays:

@@ -1,7 +1,8 @@
 """The whole audit, and what follows from it: metrics, frozen accounts, quarantined tables."""
 
 import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -53,6 +54,14 @@ class FullAudit:
     quarantined: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """What the newest audit of this process found, by kind, and when it ended."""
+
+    at_ms: int
+    counts: Mapping[FindingKind, int]
+
+
 class Auditor:
     """Audits one ledger; without keys no chain is checked, without an engine no events."""
 
@@ -64,6 +73,12 @@ class Auditor:
         self._sealer = sealer
         self._engine = engine
         self._one_at_a_time = asyncio.Lock()
+        self.newest: Newest | None = None
+
+    @property
+    def has_key(self) -> bool:
+        """Whether journals are sealed, so that their chain can be checked."""
+        return self._sealer is not None
 
     async def run(
         self,
@@ -113,7 +128,7 @@ class Auditor:
             # What this process has signed, the chain must still hold, whoever wrote to it since.
             known += [self._sealer.signed] if self._sealer.signed else []
         events = await self._read_events(since_ms, tell)
-        found = FullAudit(has_key=self._sealer is not None)
+        found = FullAudit(has_key=self.has_key)
         ledger, chain, compared = await self._database.read(
             partial(self._on_snapshot, known, events, tell)
         )
@@ -190,9 +205,11 @@ class Auditor:
         return quarantined
 
     def _publish(self, found: FullAudit) -> None:
+        counts = Counter(each.kind for each in found.findings)
+        self.newest = Newest(self._clock.now_ms(), counts)
         for kind in FindingKind:
-            AUDIT_FINDINGS.labels(kind).set(sum(each.kind is kind for each in found.findings))
-        AUDIT_LAST_RUN.set(self._clock.now_ms() / 1000)
+            AUDIT_FINDINGS.labels(kind).set(counts[kind])
+        AUDIT_LAST_RUN.set(self.newest.at_ms / 1000)
         for each in found.findings[:_TOLD]:
             _log.error("audit_finding", kind=each.kind, subject=each.subject, table=each.table)
         _log.info("audited", findings=len(found.findings), postings=found.posting_count)

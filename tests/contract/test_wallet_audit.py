@@ -16,7 +16,7 @@ from services.wallet.finding import FindingKind
 from services.wallet.freeze import AccountNotFreezable
 from services.wallet.operations import Operations, Progress
 from services.wallet.wallet import Wallet
-from tests.contract.test_wallet_ledger import HOUSE
+from tests.contract.wallet_house import HOUSE
 from tests.contract.wallet_play import TABLE, WELCOME, Play
 from tests.fixtures.ledger import LedgerDatabase
 

@@ -19,7 +19,7 @@ from services.wallet.freeze import set_frozen
 from services.wallet.sealer import SETTLE_MS, Sealer
 from services.wallet.sealing import LATE_MS
 from services.wallet.wallet import Wallet
-from tests.contract.test_wallet_ledger import HOUSE
+from tests.contract.wallet_house import HOUSE
 from tests.contract.wallet_play import VERSION, Play
 from tests.fixtures.ledger import LedgerDatabase
 

@@ -14,7 +14,7 @@ from services.wallet.command import GrantChips, SettleMatch
 from services.wallet.decline import DECLINES, Declined, MatchElsewhere, TransferIdReused
 from services.wallet.erasure import Erase, close_account
 from services.wallet.wallet import Wallet
-from tests.contract.test_wallet_ledger import HOUSE
+from tests.contract.wallet_house import HOUSE
 from tests.contract.wallet_play import WELCOME, Play, freeze
 from tests.fixtures.ledger import LedgerDatabase
 

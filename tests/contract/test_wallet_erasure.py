@@ -15,7 +15,7 @@ from services.wallet.decline import AccountClosed, AccountFrozen
 from services.wallet.erasure import Closed, Erase, PlayerHolding
 from services.wallet.operations import Operations
 from services.wallet.wallet import Wallet
-from tests.contract.test_wallet_ledger import HOUSE
+from tests.contract.wallet_house import HOUSE
 from tests.contract.wallet_play import WELCOME, Play, balance, freeze
 from tests.fixtures.ledger import LedgerDatabase
 

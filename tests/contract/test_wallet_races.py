@@ -17,7 +17,7 @@ from services.wallet.books import Books
 from services.wallet.command import SettleMatch, VoidMatch
 from services.wallet.step import alone
 from services.wallet.wallet import Wallet
-from tests.contract.test_wallet_ledger import HOUSE, outcome_of
+from tests.contract.wallet_house import HOUSE, outcome_of
 from tests.contract.wallet_play import WELCOME, Play, balance
 from tests.fixtures.ledger import LedgerDatabase
 

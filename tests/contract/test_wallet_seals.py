@@ -16,7 +16,7 @@ from services.wallet import schema
 from services.wallet.app import migrate_ledger
 from services.wallet.privileges import PRIVILEGES
 from services.wallet.wallet import Wallet
-from tests.contract.test_wallet_ledger import HOUSE
+from tests.contract.wallet_house import HOUSE
 from tests.contract.wallet_play import WELCOME, Play
 from tests.fixtures.ledger import LedgerDatabase, LedgerUrls, make_ledger
 

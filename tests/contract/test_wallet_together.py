@@ -18,7 +18,7 @@ from okey_runtime.postgres import postgres_engine
 from okey_runtime.storage import T
 from services.wallet.command import SettleMatch
 from services.wallet.wallet import Wallet
-from tests.contract.test_wallet_ledger import HOUSE, outcome_of
+from tests.contract.wallet_house import HOUSE, outcome_of
 from tests.contract.wallet_play import WELCOME, Play
 from tests.fixtures.ledger import LedgerDatabase, LedgerUrls
 

@@ -16,7 +16,9 @@ class Mutation:
     """The test that must go red, as pytest names it."""
 
 
-_LEDGER = "tests/contract/test_wallet_ledger.py::"
+_STAKES = "tests/contract/test_wallet_stakes.py::"
+_OUTCOMES = "tests/contract/test_wallet_outcomes.py::"
+_KEYS = "tests/contract/test_wallet_keys.py::"
 _RACES = "tests/contract/test_wallet_races.py::"
 _SEALS = "tests/contract/test_wallet_seals.py::"
 _ERASURE = "tests/contract/test_wallet_erasure.py::"
@@ -74,49 +76,49 @@ MUTATIONS: Final = (
         _STATES,
         "        .where(holds.c.hold_id == hold_id, holds.c.state == HoldState.HELD)\n",
         "        .where(holds.c.hold_id == hold_id)\n",
-        f"{_LEDGER}test_giving_a_stake_back_racing_the_start_lets_one_through",
+        f"{_KEYS}test_giving_a_stake_back_racing_the_start_lets_one_through",
     ),
     Mutation(
         "a hold pays whatever its state",
         _STATES,
         "            holds.c.stake == stake,\n            holds.c.state == HoldState.HELD,\n",
         "            holds.c.stake == stake,\n",
-        f"{_LEDGER}test_a_match_starts_with_all_or_nobody",
+        f"{_STAKES}test_a_match_starts_with_all_or_nobody",
     ),
     Mutation(
         "a seat is given up twice",
         "services/wallet/running.py",
         "    if owner is None:\n",
         "    owner = owner or running.money.seats[asked.seat].payer\n    if owner is None:\n",
-        f"{_LEDGER}test_giving_up_costs_half_the_stake",
+        f"{_OUTCOMES}test_giving_up_costs_half_the_stake",
     ),
     Mutation(
         "without the hash check",
         "services/wallet/receipt.py",
         "    if row.request_hash != fingerprint(command):\n",
         "    if False:\n",
-        f"{_LEDGER}test_a_key_with_other_content_is_refused",
+        f"{_KEYS}test_a_key_with_other_content_is_refused",
     ),
     Mutation(
         "without the key",
         "services/wallet/wallet.py",
         "        if known is not None:\n            return known\n        receipt",
         "        receipt",
-        f"{_LEDGER}test_the_same_key_gets_the_same_answer",
+        f"{_KEYS}test_the_same_key_gets_the_same_answer",
     ),
     Mutation(
         "declines are forgotten",
         "services/wallet/wallet.py",
         "            return await self._decline(request, decline, in_lane=in_lane)\n",
         "            return decline\n",
-        f"{_LEDGER}test_a_decline_is_final_for_its_key",
+        f"{_KEYS}test_a_decline_is_final_for_its_key",
     ),
     Mutation(
         "without the table's lock",
         _STATES,
         "    .order_by(tables.c.table_id)\n    .with_for_update()\n",
         "    .order_by(tables.c.table_id)\n",
-        f"{_LEDGER}test_a_table_closing_while_someone_joins",
+        f"{_KEYS}test_a_table_closing_while_someone_joins",
     ),
     Mutation(
         "PostgreSQL takes any sum",

@@ -2,9 +2,9 @@ import logging
 
 import orjson
 import pytest
-import structlog
 from grpc_health.v1 import health_pb2
 from pydantic import SecretStr
+from structlog.testing import capture_logs
 
 from okey_runtime.logging import LogFormat, configure_logging, get_logger, log_context
 
@@ -90,12 +90,15 @@ def test_a_person_can_read_the_console_form(capsys: pytest.CaptureFixture[str]) 
     assert not text.startswith("{")
 
 
-def test_what_one_test_sets_up_is_not_held_for_the_next() -> None:
-    """A logger that has written a line is one whose lines can still be looked at."""
+def test_a_logger_that_was_used_follows_a_later_set_up(capsys: pytest.CaptureFixture[str]) -> None:
+    """Modules keep their loggers for good; whoever listens to them later hears them too."""
     logger = get_logger("x")
     configure_logging("wallet")
-    logger.info("of one test")
-    structlog.reset_defaults()
-    with structlog.testing.capture_logs() as seen:
-        logger.info("of the next")
-    assert [line["event"] for line in seen] == ["of the next"]
+    logger.info("first")
+    configure_logging("engine")
+    logger.info("second")
+    assert [line["service"] for line in lines(capsys)] == ["wallet", "engine"]
+    with capture_logs() as heard:
+        logger.info("third")
+    assert [line["event"] for line in heard] == ["third"]
+    assert lines(capsys) == []
