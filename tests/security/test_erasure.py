@@ -16,14 +16,13 @@ from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.service_token import fixed_token
-from services.engine.shards import SHARD_COUNT
 from services.okeyctl import player_data
 from services.okeyctl.main import app
 from services.okeyctl.player_data import Ways
 from services.okeyctl.reach import Reach
 from tests.fixtures.valkey import Valkey
 from tests.integration.engine.platform import playing, refused
-from tests.security.stand import Everything
+from tests.security.stand import Everything, balanced
 
 SERVICES = ("lobby", "engine", "wallet", "rating")
 
@@ -234,16 +233,6 @@ def in_redis(valkey: Valkey, name: bytes) -> bool:
     with Redis.from_url(valkey.url.get_secret_value()) as redis:
         redis.config_set("rdbcompression", "no")
         return any(name in (redis.dump(key) or b"") for key in redis.keys("*"))
-
-
-async def balanced(world: Everything) -> None:
-    """Return once the engines have as many shards each, so that no table moves any more."""
-    operator = await world.operator()
-    async with asyncio.timeout(60):
-        while True:
-            shards = await operator.ListShards(engine_pb2.ListShardsRequest())
-            if [member.shards for member in shards.engines] == [SHARD_COUNT // 2] * 2:
-                return
 
 
 async def sat_at(world: Everything, engine: str, player: str) -> str:
