@@ -20,5 +20,5 @@ elif ((EUID == 0)) && command -v apt-get >/dev/null; then
     echo "installed: ${missing[*]}"
 else
     echo "NOT CHECKED on this machine, because ${missing[*]} cannot be installed (root and apt-get):" >&2
-    echo "building the image and starting every service from it, and the alert rules' own tests" >&2
+    echo "building the image and starting every service from it, the alert rules' own tests, and what a Prometheus scrapes" >&2
 fi
