@@ -3,9 +3,10 @@
 # and apt-get); elsewhere it says what will go unchecked, and the rest still runs.
 set -euo pipefail
 
-# The image is built and run with the first four; promtool comes with prometheus.
-packages=(buildah mmdebstrap umoci runc prometheus)
-programs=(buildah mmdebstrap umoci runc promtool)
+# The image is built and run with the first four; promtool comes with prometheus; the page is tested
+# in chromium, since playwright's own browsers are no packages.
+packages=(buildah mmdebstrap umoci runc prometheus chromium)
+programs=(buildah mmdebstrap umoci runc promtool chromium)
 
 missing=()
 for n in "${!programs[@]}"; do
@@ -20,5 +21,6 @@ elif ((EUID == 0)) && command -v apt-get >/dev/null; then
     echo "installed: ${missing[*]}"
 else
     echo "NOT CHECKED on this machine, because ${missing[*]} cannot be installed (root and apt-get):" >&2
-    echo "building the image and starting every service from it, the alert rules' own tests, and what a Prometheus scrapes" >&2
+    echo "building the image and starting every service from it, the alert rules' own tests, what a" >&2
+    echo "Prometheus scrapes, and the page in a browser" >&2
 fi

@@ -16,6 +16,7 @@ from okey_client.mirror import Change, TableMirror
 from okey_client.play import PlayedTable
 from okey_client.pure import action_message, pure_view
 from okey_client.rating import RatingClient
+from okey_client.relay import RelayedTable
 from okey_client.table import TableClient
 from okey_client.wallet import WalletClient
 from okey_runtime.errors import RpcFailure
@@ -27,6 +28,7 @@ __all__ = [
     "OkeyClient",
     "PlayedTable",
     "RatingClient",
+    "RelayedTable",
     "RetryPolicy",
     "RpcFailure",
     "TableClient",

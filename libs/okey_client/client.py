@@ -1,10 +1,13 @@
 """One player's, or one service's, way into the platform."""
 
+from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
+
+import grpc
 
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
-from okey_client.calls import Calls, RetryPolicy
+from okey_client.calls import Calls, RetryPolicy, UnaryMethod
 from okey_client.channels import Channels, TokenProvider
 from okey_client.lobby import LobbyClient
 from okey_client.rating import RatingClient
@@ -12,6 +15,9 @@ from okey_client.table import TableClient
 from okey_client.wallet import WalletClient
 from okey_runtime.clock import Clock, SystemClock
 from okey_runtime.tls import Plaintext, Security
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
 
 
 class ClientNotConfigured(Exception):
@@ -81,6 +87,21 @@ class OkeyClient:
         stub = engine_pb2_grpc.TableServiceStub(self._channels.to(self._address("engine")))
         found = await self._calls.unary(stub.WhereAmI, engine_pb2.WhereAmIRequest())
         return self.table(found.table_id) if found.table_id else None
+
+    async def call(
+        self,
+        service: str,
+        method: Callable[[grpc.aio.Channel], UnaryMethod[Request, Response]],
+        request: Request,
+    ) -> Response:
+        """Any unary call, for those who pass calls on: ``service`` is one of lobby, engine, wallet
+        and rating, ``method`` gives its stub on a channel.
+
+        Raises:
+            RpcFailure: it was refused, or nobody has answered after the last try.
+        """
+        home = method(self._channels.to(self._address(service)))
+        return await self._calls.unary(home, request, lambda at: method(self._channels.to(at)))
 
     async def close(self) -> None:
         """End every call and close every connection."""

@@ -12,19 +12,17 @@ then; commands that were not answered are sent again under their ids, so that ea
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
-from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
-import grpc
-from google.rpc import error_details_pb2, status_pb2
-
-from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
+from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.table.commands import Action
-from okey_client.calls import Calls, is_repeatable, new_request_id
-from okey_client.mirror import AddNonce, Change, Message, Open, Stream, TableMirror
+from okey_client.calls import new_request_id
+from okey_client.commands import Commands
+from okey_client.mirror import AddNonce, Change, TableMirror
 from okey_client.pure import action_message
-from okey_runtime.errors import DOMAIN, RpcFailure, status_code
+from okey_client.resumed import Open
+from okey_runtime.errors import RpcFailure
 
 NONCE_BYTES: Final = 32
 NONCE_REFUSALS: Final = frozenset(
@@ -44,10 +42,9 @@ class PlayedTable:
     ends it. Who neither iterates nor leaves for a thousand changes gets no answers any more.
     """
 
-    def __init__(self, table_id: str, calls: Calls, mirror: MakeMirror, invite: str = "") -> None:
-        self.table_id: Final = table_id
-        self._calls = calls
-        self._commands = _Commands(table_id, invite)
+    def __init__(self, commands: Commands, mirror: MakeMirror) -> None:
+        self.table_id: Final = commands.table_id
+        self._commands = commands
         self._mirror = mirror(self._commands.open, self._begin_nonce)
         self._changes: asyncio.Queue[Change | RpcFailure | None] = asyncio.Queue(_MOST_UNSEEN)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -121,15 +118,7 @@ class PlayedTable:
         """Send a command, again while nobody can say whether it counts; its row."""
         command = getattr(request, request.WhichOneof("message") or "")
         command.table_id, command.request_id = self.table_id, new_request_id()
-        failures = 0
-        while True:
-            try:
-                return await self._commands.send(command.request_id, request)
-            except RpcFailure as failure:
-                failures += 1
-                if not is_repeatable(failure) or failures >= self._calls.policy.tries:
-                    raise
-            await self._calls.pause(failures)
+        return await self._commands.ask(request)
 
     async def _begin_nonce(self) -> None:
         """The mirror must not wait for an answer that it reads itself."""
@@ -149,122 +138,10 @@ class PlayedTable:
                 await self._changes.put(change)
         except RpcFailure as failure:
             end = failure
-        self._commands.close(end or _closed(self.table_id))
+        self._commands.close(end)
         await self._changes.put(end)
 
     def _spawn(self, work: Coroutine[object, object, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-class _Commands:
-    """What was asked and is not answered yet, over whatever stream is open."""
-
-    def __init__(self, table_id: str, invite: str) -> None:
-        self._table_id = table_id
-        self._invite = invite
-        self._waiting: dict[str, tuple[engine_pb2.PlayRequest, asyncio.Future[int]]] = {}
-        self._writing = asyncio.Lock()
-        self._call: _Call | None = None
-        self._over: RpcFailure | None = None
-
-    def open(self, stub: engine_pb2_grpc.TableServiceStub, after_seq: int) -> Stream:
-        """Open a stream and attach it; what waits for an answer is asked again."""
-        attach = engine_pb2.Attach(
-            table_id=self._table_id,
-            with_view=True,
-            after_seq=after_seq or None,
-            invite=self._invite,
-        )
-        return _Opened(self, stub.Play(), engine_pb2.PlayRequest(attach=attach))
-
-    async def begin(self, call: "_Call", attach: engine_pb2.PlayRequest) -> None:
-        """Attach, and ask again."""
-        async with self._writing:
-            for request in (attach, *(request for request, _ in self._waiting.values())):
-                await _write(call, request)
-            self._call = call
-
-    def lost(self) -> None:
-        """The stream is over; what is asked now waits for the next one."""
-        self._call = None
-
-    async def send(self, request_id: str, request: engine_pb2.PlayRequest) -> int:
-        """The row that the command became, over however many streams.
-
-        Raises:
-            RpcFailure: it was refused, or there is no stream any more.
-        """
-        if self._over is not None:
-            raise self._over
-        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._waiting[request_id] = (request, answer)
-        try:
-            async with self._writing:
-                if self._call is not None:
-                    await _write(self._call, request)
-            return await answer
-        finally:
-            self._waiting.pop(request_id, None)
-
-    def answered(self, result: engine_pb2.CommandResult) -> None:
-        """Hand an answer to whoever waits for it."""
-        _, answer = self._waiting.get(result.request_id, (None, None))
-        if answer is None or answer.done():
-            return
-        if result.HasField("error"):
-            answer.set_exception(_failure(result.error))
-        else:
-            answer.set_result(result.seq)
-
-    def close(self, why: RpcFailure) -> None:
-        """There will be no answers any more."""
-        self._over = why
-        for _, answer in self._waiting.values():
-            if not answer.done():
-                answer.set_exception(why)
-
-
-_Call = grpc.aio.StreamStreamCall[engine_pb2.PlayRequest, engine_pb2.PlayResponse]
-
-
-class _Opened:
-    """An open Play stream as the mirror reads it: without the answers, which go to who waits."""
-
-    def __init__(self, commands: _Commands, call: "_Call", attach: engine_pb2.PlayRequest) -> None:
-        self._commands = commands
-        self._call = call
-        self._attach = attach
-
-    async def __aiter__(self) -> AsyncIterator[Message]:
-        await self._commands.begin(self._call, self._attach)
-        async for message in self._call:
-            if message.WhichOneof("message") == "result":
-                self._commands.answered(message.result)
-            else:
-                yield message
-
-    def cancel(self) -> object:
-        """End it."""
-        self._commands.lost()
-        return self._call.cancel()
-
-
-async def _write(call: "_Call", request: engine_pb2.PlayRequest) -> None:
-    # A stream that is over says so to whoever reads it, and the next one is asked again.
-    with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
-        await call.write(request)
-
-
-def _failure(status: status_pb2.Status) -> RpcFailure:
-    info = error_details_pb2.ErrorInfo()
-    is_ours = any(detail.Unpack(info) and info.domain == DOMAIN for detail in status.details)
-    reason, metadata = (info.reason, dict(info.metadata)) if is_ours else ("", {})
-    return RpcFailure(status_code(status), reason, status.message, metadata)
-
-
-def _closed(table_id: str) -> RpcFailure:
-    return RpcFailure(
-        grpc.StatusCode.FAILED_PRECONDITION, "TABLE_CLOSED", f"table {table_id} is closed", {}
-    )

@@ -10,9 +10,12 @@ from okey.table import commands
 from okey.table.commands import Action, DrawSource
 from okey_client.calls import Calls, UnaryMethod, new_request_id
 from okey_client.channels import Channels
-from okey_client.mirror import AddNonce, Open, Stream, TableMirror
+from okey_client.commands import Commands
+from okey_client.mirror import AddNonce, TableMirror
 from okey_client.play import NONCE_BYTES, NONCE_REFUSALS, PlayedTable
 from okey_client.pure import action_message
+from okey_client.relay import RelayedTable
+from okey_client.resumed import Open, ResumedStream, Stream
 from okey_runtime.errors import RpcFailure
 
 
@@ -50,18 +53,34 @@ class TableClient:
         """The caller's seat over one stream: ``async with`` it, iterate for what changes, give
         commands meanwhile. Nonces are added as by ``follow`` (T9).
         """
-        return PlayedTable(self.table_id, self._calls, self._mirror, self._invite)
+        attach = engine_pb2.Attach(table_id=self.table_id, with_view=True, invite=self._invite)
+        return PlayedTable(Commands(attach, self._calls, self._ask_alone), self._mirror)
+
+    def relay(
+        self, *, after_seq: int = 0, with_view: bool = False, on_break: Callable[[], None]
+    ) -> RelayedTable:
+        """The table over one stream, as the engine sends it, for those who pass it on.
+
+        ``after_seq`` is the newest row that is known already, 0 for a snapshot. ``with_view``:
+        every update carries the whole view. ``on_break`` hears that the engine is away.
+        """
+        attach = engine_pb2.Attach(table_id=self.table_id, with_view=with_view, invite=self._invite)
+        commands = Commands(attach, self._calls, self._ask_alone)
+        return RelayedTable(
+            commands,
+            ResumedStream(
+                self._address,
+                self._channels,
+                self._calls,
+                commands.open,
+                after_seq=after_seq,
+                on_break=on_break,
+            ),
+        )
 
     def _mirror(self, open_stream: Open, add_nonce: AddNonce | None) -> TableMirror:
-        return TableMirror(
-            self.table_id,
-            self._address,
-            self._channels,
-            self._calls,
-            open_stream=open_stream,
-            get_view=self.get,
-            add_nonce=add_nonce,
-        )
+        stream = ResumedStream(self._address, self._channels, self._calls, open_stream)
+        return TableMirror(self.table_id, stream, get_view=self.get, add_nonce=add_nonce)
 
     def _watch(self, stub: engine_pb2_grpc.TableServiceStub, after_seq: int) -> Stream:
         return stub.WatchTable(
@@ -171,6 +190,13 @@ class TableClient:
             return found
 
         return at
+
+    async def _ask_alone(self, request: engine_pb2.PlayRequest) -> int:
+        kind = request.WhichOneof("message") or ""
+        name = "".join(word.title() for word in kind.split("_"))
+        at = self._at(name)
+        row: int = (await self._calls.unary(at(self._address), getattr(request, kind), at)).seq
+        return row
 
     async def _draw(self, turn: int, source: DrawSource) -> Tile:
         return Tile((await self.act(turn, commands.Draw(source))).drawn)

@@ -89,12 +89,20 @@ class ServiceSettings(DialSettings):
     """How many calls of one RPC, or messages of its streams, a player may make in a second."""
     calls_burst: PositiveInt = 200
     """How many of them may come at once after a pause."""
+    bad_tokens_per_s: PositiveInt = 100
+    """How many bad tokens a host may show in a second before none of its is looked at that was not
+    good before.
+    """
+    bad_tokens_burst: PositiveInt = 1_000
+    """How many of them may come at once after a pause."""
     streams_per_player: PositiveInt = 16
     """How many streams a player may have open at this process."""
     most_calls: PositiveInt = 10_000
     """How many calls that are no streams may be under way before more are refused."""
     max_call_ms: PositiveInt = 60_000
     """How long a call that is no stream may take, whatever its caller's deadline."""
+    first_message_ms: PositiveInt = 10_000
+    """How long a call may be without its message, and a stream without its first one."""
     max_streams_per_connection: PositiveInt = 4_096
     """How many calls and streams one connection may carry at once; a gateway opens more of them."""
     max_message_bytes: PositiveInt = 1 << 20

@@ -4,9 +4,10 @@ Every refusal carries ``google.rpc.Status`` details: ``ErrorInfo`` with a stable
 malformed requests also ``BadRequest`` with the fields, for limits also ``RetryInfo``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 import grpc
 from google.protobuf.duration_pb2 import Duration
@@ -218,21 +219,29 @@ def from_rpc_error(error: grpc.aio.AioRpcError) -> RpcFailure:
     if (error.code(), error.details()) == _BROKEN_WRITE:
         message = "the stream ended while it was written to; open another one"
         return RpcFailure(grpc.StatusCode.UNAVAILABLE, "", message, {})
-    reason, metadata, retry_after_ms = "", {}, None
     for key, value in error.trailing_metadata() or ():
-        if key != STATUS_DETAILS_KEY or not isinstance(value, bytes):
-            continue
+        if key == STATUS_DETAILS_KEY and isinstance(value, bytes):
+            # What is no status was not written by one of our services; code and text still tell.
+            with suppress(DecodeError):
+                details = status_pb2.Status.FromString(value).details
+                return _failure(error.code(), error.details() or "", details)
+    return RpcFailure(error.code(), "", error.details() or "", {})
+
+
+def failure_of(status: status_pb2.Status) -> RpcFailure:
+    """The failure that a status of ours tells of, such as that of one command of a stream."""
+    return _failure(status_code(status), status.message, status.details)
+
+
+def _failure(code: grpc.StatusCode, message: str, details: Iterable[Any]) -> RpcFailure:
+    reason, metadata, retry_after_ms = "", dict[str, str](), None
+    for detail in details:
         info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
-        try:
-            for detail in status_pb2.Status.FromString(value).details:
-                if detail.Unpack(info) and info.domain == DOMAIN:
-                    reason, metadata = info.reason, dict(info.metadata)
-                elif detail.Unpack(retry):
-                    retry_after_ms = retry.retry_delay.ToMilliseconds()
-        except DecodeError:
-            # What stands there was not written by one of our services; code and text still tell.
-            continue
-    return RpcFailure(error.code(), reason, error.details() or "", metadata, retry_after_ms)
+        if detail.Unpack(info) and info.domain == DOMAIN:
+            reason, metadata = info.reason, dict(info.metadata)
+        elif detail.Unpack(retry):
+            retry_after_ms = retry.retry_delay.ToMilliseconds()
+    return RpcFailure(code, reason, message, metadata, retry_after_ms)
 
 
 def _add_retry_info(status: status_pb2.Status, retry_after_ms: int) -> None:

@@ -46,5 +46,6 @@ class LobbyServicer(TableServicer, TicketServicer, lobby_pb2_grpc.LobbyServiceSe
         limits: Limits,
         quick_match: QuickMatch,
     ) -> None:
-        TicketServicer.__init__(self, quick_match)
-        TableServicer.__init__(self, engine, bot_bank, tables, watches, limits, self.stop_waiting)
+        TicketServicer.__init__(self, quick_match, limits)
+        stop_waiting = quick_match.asking.stop_waiting
+        TableServicer.__init__(self, engine, bot_bank, tables, watches, limits, stop_waiting)

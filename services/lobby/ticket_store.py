@@ -18,7 +18,6 @@ from services.lobby.ticket import (
     TicketExists,
     TicketNotFound,
     TicketState,
-    TicketsTooOften,
     Wish,
 )
 from services.lobby.ticket_scripts import (
@@ -31,9 +30,6 @@ from services.lobby.ticket_scripts import (
     ticket_key,
 )
 
-RATE_WINDOW_MS: Final = 10_000
-MOST_IN_WINDOW: Final = 10
-"""How many tickets a player may hand in within ``RATE_WINDOW_MS``, repetitions counted."""
 MOST_LIVE: Final = 100_000
 """How many tickets may be live at once."""
 
@@ -47,36 +43,15 @@ class TicketStore:
     """
 
     def __init__(self, redis: Redis, clock: Clock, most_live: int = MOST_LIVE) -> None:
-        self._redis = redis
         self._clock = clock
         self._most_live = most_live
-        self._enqueue, self._touch, self._cancel, self._list = (
-            script(redis, name) for name in ("enqueue", "touch", "cancel", "list")
+        self._enqueue, self._let_go, self._touch, self._cancel, self._list = (
+            script(redis, name) for name in ("enqueue", "let_go", "touch", "cancel", "list")
         )
 
-    async def count_wish(self, player: str) -> None:
-        """Count that the player hands a ticket in.
-
-        Raises:
-            TicketsTooOften: too many within ``RATE_WINDOW_MS``.
-            QuickMatchUnavailable: Redis is away.
-        """
-        key = f"{PREFIX}rate:{player}"
-        with or_unavailable():
-            async with self._redis.pipeline(transaction=True) as pipe:
-                pipe.set(key, 0, px=RATE_WINDOW_MS, nx=True)
-                pipe.incr(key)
-                pipe.pttl(key)
-                _, count, left_ms = await pipe.execute()
-        if count > MOST_IN_WINDOW:
-            raise TicketsTooOften(
-                f"{player} has handed in {count} tickets within {RATE_WINDOW_MS // 1000} s: "
-                f"wait {left_ms} ms; GetTicket and WatchTicket show the one that waits",
-                max(left_ms, 1),
-            )
-
-    async def enqueue(self, wish: Wish) -> Ticket:
-        """Hand a ticket in, or get the live one that asks for the same.
+    async def enqueue(self, wish: Wish, held_ms: int = 0) -> Ticket:
+        """Hand a ticket in, or get the live one that asks for the same; it is not matched within
+        the next ``held_ms``, unless it is let go before.
 
         Raises:
             TicketExists: the player's live ticket asks for something else.
@@ -87,9 +62,10 @@ class TicketStore:
         args = [wish.player, wish.ticket_id, wish.terms.bucket, wish.display_name]
         args += [str(wish.rating_milli), str(wish.house_fill_after_ms), wish.party_code]
         args += [str(int(wish.opens_party)), str(SILENCE_LIMIT_MS), str(KEEP_MS)]
+        args += [str(self._most_live), str(self._clock.now_ms() + held_ms if held_ms else 0)]
         with or_unavailable():
             verdict, answer = await self._enqueue(
-                keys=[ticket_key(wish.player)], args=self._args(*args, str(self._most_live))
+                keys=[ticket_key(wish.player)], args=self._args(*args)
             )
         match text(verdict):
             case "NO_PARTY":
@@ -107,6 +83,19 @@ class TicketStore:
                 f"({ticket.ticket_id}): cancel that one first"
             )
         return ticket
+
+    async def let_go(self, player: str, ticket_id: str) -> Ticket:
+        """Let that ticket be matched from now on; the player's newest one, if it is another.
+
+        Raises:
+            TicketNotFound: there is none.
+            QuickMatchUnavailable: Redis is away.
+        """
+        with or_unavailable():
+            answer = await self._let_go(
+                keys=[ticket_key(player)], args=self._args(player, ticket_id)
+            )
+        return _or_not_found(player, ticket_of(player, answer))
 
     async def touch(self, player: str) -> Ticket:
         """The player's newest ticket, kept alive by the question.
