@@ -9,8 +9,10 @@ from typing import Any
 
 import httpx
 import orjson
+import pytest
 from pydantic import SecretStr
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
 
 from okey_runtime.server import ServiceServer
 from services.gateway.app import GatewayApp
@@ -43,6 +45,14 @@ class Browser:
                 frame: Frame = orjson.loads(text)
                 if not key or key in frame:
                     return frame
+
+    async def close_code(self) -> int:
+        """The code of the close that comes next."""
+        async with asyncio.timeout(PATIENCE_S):
+            with pytest.raises(ConnectionClosed) as closed:
+                await self.socket.recv()
+        assert closed.value.rcvd is not None
+        return closed.value.rcvd.code
 
     async def ask(self, **command: Any) -> Frame:
         """Send a command; the result that answers it, what else comes meanwhile is only kept."""
