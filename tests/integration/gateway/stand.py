@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -118,7 +119,10 @@ async def browser(
 ) -> AsyncIterator[Browser]:
     """A connection; with a token it has said hello."""
     address = url_of(gateway).replace("http", "ws", 1) + "ws"
-    async with connect(address, proxy=None, additional_headers=headers) as socket:
+    quiet = logging.getLogger("tests.browser")
+    quiet.setLevel(logging.WARNING)  # else the client itself logs every frame at debug level
+    opening = connect(address, proxy=None, additional_headers=headers, logger=quiet)
+    async with opening as socket:
         found = Browser(socket)
         if token:
             await found.say(hello={"token": token, **hello})
