@@ -80,7 +80,7 @@ protos: setup ## generate the Python stubs from protos/
 protos-check: setup ## fail if the committed stubs are not what protos/ gives
 	$(BIN)/python tools/protos.py check
 
-bench: setup ## measure hands, core, wallet, ratings, quick match and engine, each figure beside a reference
+bench: setup ## measure hands, core, wallet, ratings, quick match, engine and gateway, each beside a reference
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.hands
 	$(BIN)/python -m tests.bench.audit
@@ -88,6 +88,7 @@ bench: setup ## measure hands, core, wallet, ratings, quick match and engine, ea
 	$(BIN)/python -m tests.bench.rating
 	$(BIN)/python -m tests.bench.lobby
 	$(BIN)/python -m tests.bench.engine $(BENCH_ENGINE)
+	$(BIN)/python -m tests.bench.gateway
 
 arena: setup ## how strong the bots are, with 95 % intervals, on deals nothing was tuned on (20 min of CPU)
 	$(BIN)/python -m tests.bench.arena $(if $(ARENA_DEALS),--deals $(ARENA_DEALS))
