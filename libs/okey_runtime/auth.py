@@ -109,6 +109,10 @@ class TokenVerifier:
         self._cache: OrderedDict[bytes, Identity] = OrderedDict()
         self._cache_generation = keys.generation
 
+    def remembers(self, token: str) -> bool:
+        """Whether the token was good before, so that it costs nothing to look at."""
+        return self._cache_generation == self._keys.generation and _digest(token) in self._cache
+
     def verify(self, token: str) -> Identity:
         """The identity that the token proves.
 
@@ -120,7 +124,7 @@ class TokenVerifier:
         if self._keys.generation != self._cache_generation:
             self._cache.clear()
             self._cache_generation = self._keys.generation
-        digest = hashlib.sha256(token.encode(errors="surrogateescape")).digest()
+        digest = _digest(token)
         identity = self._cache.pop(digest, None) or self._verify_anew(token)
         if self._clock.now_ms() >= identity.expires_ms:
             raise TokenExpired("the token has expired: fetch a new one")
@@ -169,6 +173,10 @@ class TokenVerifier:
             exp={"essential": True},
             iat={"essential": True},
         )
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode(errors="surrogateescape")).digest()
 
 
 def bearer_token(metadata: Iterable[tuple[str, str | bytes]]) -> str | None:

@@ -5,9 +5,6 @@ from pathlib import Path
 from typing import Final
 
 import grpc
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from pydantic import SecretStr
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -18,6 +15,7 @@ from okey_runtime.auth import TokenExpired, TokenInvalid, TokenVerifier
 from okey_runtime.clock import Clock
 from okey_runtime.database import Database, DatabaseAway, DatabaseBusy, parse_url
 from okey_runtime.errors import from_rpc_error
+from okey_runtime.schema import SchemaUnknown, is_newer, newest_schema, schema_of
 from okey_runtime.service_token import (
     AUTHORIZATION,
     MetadataProvider,
@@ -33,13 +31,6 @@ _PEER_TIMEOUT_S: Final = 3.0
 
 # SQLite runs in our own process, by our own clock.
 _NOW: Final = text("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)")
-
-
-def newest_schema(migrations: Path) -> str:
-    """The revision to which this version of a service brings its database."""
-    config = Config()
-    config.set_main_option("script_location", str(migrations).replace("%", "%%"))
-    return ScriptDirectory.from_config(config).get_current_head() or ""
 
 
 def tell_database(
@@ -59,9 +50,8 @@ def database_check(database: Database, clock: Clock, newest: str) -> Look:
     """Whether it answers, whether its schema is this version's, whether its clock is ours."""
 
     def ask(connection: Connection) -> tuple[str, int | None]:
-        schema = MigrationContext.configure(connection).get_current_revision() or "none"
         is_remote = connection.dialect.name == "postgresql"
-        return schema, connection.execute(_NOW).scalar() if is_remote else None
+        return schema_of(connection), connection.execute(_NOW).scalar() if is_remote else None
 
     async def look() -> Found:
         before_ms = clock.now_ms()
@@ -85,10 +75,13 @@ def database_check(database: Database, clock: Clock, newest: str) -> Look:
 
 def _other_schema(told: str, schema: str, newest: str) -> Found:
     told = f"{told}, this version's is {newest}"
-    if schema > newest:
-        advice = "a newer version has migrated it: let the roll-out end, or start that version here"
-        return Found(WARNING, told, advice)
-    return Found(WRONG, told, "restart the service: it migrates when it starts")
+    try:
+        if is_newer(schema, newest):
+            advice = "a newer version has migrated it: let the roll-out end, or start that version"
+            return Found(WARNING, told, advice)
+    except SchemaUnknown as error:
+        return Found(WRONG, told, str(error))
+    return Found(WRONG, told, "run the service's migration (the job, or OKEY_MIGRATES=true)")
 
 
 def skew_ms(its_ms: int, before_ms: int, after_ms: int) -> int:

@@ -5,26 +5,15 @@ environment is ``production`` unless something says otherwise, so that a forgott
 service stricter, never laxer.
 """
 
-import os
-import re
-import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Self, get_args
+from typing import Self
 
-from pydantic import (
-    Field,
-    PositiveInt,
-    SecretStr,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
-from pydantic_core import ErrorDetails
+from pydantic import Field, PositiveInt, SecretStr, field_validator, model_validator
 
 from okey_runtime.dialling import DialSettings
-from okey_runtime.logging import LogFormat, configure_logging, get_logger
+from okey_runtime.logging import LogFormat
 from okey_runtime.tls import is_loopback
 from okey_runtime.tls_roles import parse_roles
 
@@ -32,14 +21,6 @@ DEV_ISSUER = "okey-standalone-dev"
 """Issuer of the tokens that standalone signs with its own random key; production refuses it."""
 
 DEFAULT_AUDIENCE = "okey"
-
-SECRETS_DIR_VARIABLE = "OKEY_SECRETS_DIR"
-
-UNUSABLE_SETTINGS: Final = 2
-"""Exit status of a service whose settings cannot be used."""
-
-_PREFIX: Final = "OKEY_"
-_BOUNDS: Final = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
 
 class Environment(StrEnum):
@@ -56,12 +37,6 @@ class Reflection(StrEnum):
     OPEN = "open"
     CALLERS = "callers"
     OFF = "off"
-
-
-class SettingsRefused(Exception):
-    """The environment cannot be used; the message names each variable, its value (a secret's not)
-    and what is allowed.
-    """
 
 
 class ServiceSettings(DialSettings):
@@ -90,6 +65,13 @@ class ServiceSettings(DialSettings):
     elsewhere."""
 
     database_url: SecretStr | None = None
+    database_connections: PositiveInt = 8
+    """How many connections to PostgreSQL the service keeps at most, so how many transactions run at
+    once; or readers of SQLite."""
+    migrates: bool | None = None
+    """Whether the service brings its database's schema up to date when it starts. By default not in
+    production, where a job does it before (``python -m services.<name>.migrate``) and the service
+    only checks; everywhere else it does."""
     redis_url: SecretStr | None = None
 
     jwks_file: Path | None = None
@@ -107,12 +89,20 @@ class ServiceSettings(DialSettings):
     """How many calls of one RPC, or messages of its streams, a player may make in a second."""
     calls_burst: PositiveInt = 200
     """How many of them may come at once after a pause."""
+    bad_tokens_per_s: PositiveInt = 100
+    """How many bad tokens a host may show in a second before none of its is looked at that was not
+    good before.
+    """
+    bad_tokens_burst: PositiveInt = 1_000
+    """How many of them may come at once after a pause."""
     streams_per_player: PositiveInt = 16
     """How many streams a player may have open at this process."""
     most_calls: PositiveInt = 10_000
     """How many calls that are no streams may be under way before more are refused."""
     max_call_ms: PositiveInt = 60_000
     """How long a call that is no stream may take, whatever its caller's deadline."""
+    first_message_ms: PositiveInt = 10_000
+    """How long a call may be without its message, and a stream without its first one."""
     max_streams_per_connection: PositiveInt = 4_096
     """How many calls and streams one connection may carry at once; a gateway opens more of them."""
     max_message_bytes: PositiveInt = 1 << 20
@@ -129,36 +119,6 @@ class ServiceSettings(DialSettings):
 
     failpoint: str = ""
     """Tests only: where the process kills itself; see ``okey_runtime.failpoints``."""
-
-    @classmethod
-    def load(cls) -> Self:
-        """``read`` for the ``__main__`` of a service: settings that cannot be used are logged in
-        one line and end the process with ``UNUSABLE_SETTINGS``.
-        """
-        try:
-            return cls.read()
-        except SettingsRefused as error:
-            form = os.environ.get(f"{_PREFIX}LOG_FORMAT")
-            configure_logging(
-                _main_module(),
-                form=LogFormat.CONSOLE if form == LogFormat.CONSOLE else LogFormat.JSON,
-            )
-            get_logger(__name__).critical("settings_refused", error=str(error))
-            raise SystemExit(UNUSABLE_SETTINGS) from error
-
-    @classmethod
-    def read(cls) -> Self:
-        """Read the environment and, where ``OKEY_SECRETS_DIR`` names a folder, one file a secret
-        (``okey_database_url``).
-
-        Raises:
-            SettingsRefused: a value is missing, malformed or not allowed here.
-        """
-        secrets_dir = os.environ.get(SECRETS_DIR_VARIABLE)
-        try:
-            return cls(_secrets_dir=secrets_dir) if secrets_dir else cls()
-        except ValidationError as error:
-            raise SettingsRefused("; ".join(_told(cls, each) for each in error.errors())) from error
 
     @model_validator(mode="after")
     def _production_trusts_only_real_keys(self) -> Self:
@@ -215,6 +175,11 @@ class ServiceSettings(DialSettings):
         return Reflection.CALLERS if self.is_production else Reflection.OPEN
 
     @property
+    def migrates_itself(self) -> bool:
+        """Whether the service migrates its database, or only checks that somebody has."""
+        return not self.is_production if self.migrates is None else self.migrates
+
+    @property
     def is_production(self) -> bool:
         """Whether test-only settings and development keys are refused."""
         return self.environment is Environment.PRODUCTION
@@ -239,30 +204,3 @@ def refuse_in_production(*fields: str) -> Callable[[ServiceSettings], ServiceSet
         return settings
 
     return check
-
-
-def _told(settings: type[ServiceSettings], error: ErrorDetails) -> str:
-    """What is wrong with one variable, in the words of whoever sets it."""
-    if not error["loc"]:
-        return error["msg"].removeprefix("Value error, ")
-    name = str(error["loc"][0])
-    variable = f"{_PREFIX}{name.upper()}"
-    if error["type"] == "missing":
-        return f"{variable} is not set, and there is no default"
-    field = settings.model_fields[name]
-    is_secret = SecretStr in (field.annotation, *get_args(field.annotation))
-    found = "a secret that cannot be used" if is_secret else repr(error["input"])
-    bounds = [
-        f"{word} {bound}"
-        for each in field.metadata
-        for key, word in _BOUNDS.items()
-        if (bound := getattr(each, key, None)) is not None
-    ]
-    allowed = f" ({', '.join(bounds)})" if bounds else ""
-    return f"{variable} is {found}: {re.sub('^(Input|String)', 'it', error['msg'])}{allowed}"
-
-
-def _main_module() -> str:
-    """The package that was started with ``python -m``, as ``services.wallet``."""
-    spec = sys.modules["__main__"].__spec__
-    return spec.parent or spec.name if spec is not None else "okey"

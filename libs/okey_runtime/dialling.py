@@ -7,17 +7,13 @@ from pathlib import Path
 from typing import Self
 
 from pydantic import Field, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from okey_runtime.environment import EnvironmentSettings
 from okey_runtime.tls import CertificateFiles, ClientTls, Plaintext, Security
 
 
-class DialSettings(BaseSettings):
+class DialSettings(EnvironmentSettings):
     """How others are dialled; without authorities, plaintext and on this machine only."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="OKEY_", extra="ignore", frozen=True, hide_input_in_errors=True
-    )
 
     tls_ca_file: Path | None = None
     """The authorities that are trusted, in PEM; calls go out over TLS once it is set."""

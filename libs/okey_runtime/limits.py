@@ -32,7 +32,7 @@ REFUSED: Final = Counter(
 )
 
 
-class _Limited(Exhausted):
+class Limited(Exhausted):
     """A limit was reached; ``retry_after_ms`` says when another try makes sense."""
 
     def __init__(self, message: str, retry_after_ms: int) -> None:
@@ -46,19 +46,19 @@ class _Limited(Exhausted):
         return self._retry_after_ms
 
 
-class RateLimited(_Limited):
+class RateLimited(Limited):
     """A player calls one RPC more often than it may."""
 
     reason = "RATE_LIMITED"
 
 
-class TooManyStreams(_Limited):
+class TooManyStreams(Limited):
     """A caller has as many streams open as it may."""
 
     reason = "TOO_MANY_STREAMS"
 
 
-class ServiceBusy(_Limited):
+class ServiceBusy(Limited):
     """More calls are under way than the service takes."""
 
     reason = "SERVICE_BUSY"
@@ -80,8 +80,9 @@ class CallLimits:
 class Buckets:
     """Token buckets by caller and method; one that is forgotten was the longest unused."""
 
-    def __init__(self, per_s: int, burst: int, clock: Clock) -> None:
+    def __init__(self, per_s: int, burst: int, clock: Clock, most: int = _MOST_BUCKETS) -> None:
         self._per_s = per_s
+        self._most = most
         self._full = burst * 1_000.0
         self._clock = clock
         self._levels: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
@@ -90,14 +91,44 @@ class Buckets:
         """Take one; 0 if there was one, otherwise after how many milliseconds there will be."""
         now_ms = self._clock.monotonic_ms()
         key = (subject, method)
-        # In thousandths, so that a millisecond adds ``per_s`` of them.
-        level, then_ms = self._levels.pop(key, (self._full, now_ms))
-        level = min(self._full, level + (now_ms - then_ms) * self._per_s)
-        missing = 1_000.0 - level
-        self._levels[key] = (level if missing > 0 else level - 1_000.0, now_ms)
-        if len(self._levels) > _MOST_BUCKETS:
+        level = self._level(key, now_ms)
+        self._levels.pop(key, None)
+        self._levels[key] = (level if level < 1_000.0 else level - 1_000.0, now_ms)
+        if len(self._levels) > self._most:
             self._levels.popitem(last=False)
+        return self._wait_ms(level)
+
+    def wait_ms(self, subject: str, method: str) -> int:
+        """After how many milliseconds there will be one to take; 0 if there is one."""
+        return self._wait_ms(self._level((subject, method), self._clock.monotonic_ms()))
+
+    def _level(self, key: tuple[str, str], now_ms: int) -> float:
+        """What is there, in thousandths, so that a millisecond adds ``per_s`` of them."""
+        level, then_ms = self._levels.get(key, (self._full, now_ms))
+        return min(self._full, level + (now_ms - then_ms) * self._per_s)
+
+    def _wait_ms(self, level: float) -> int:
+        missing = 1_000.0 - level
         return int(missing // self._per_s) + 1 if missing > 0 else 0
+
+
+class Seldom:
+    """Says of whom something is told: once a minute of each, so that nobody fills the log."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._again_ms: OrderedDict[str, int] = OrderedDict()
+
+    def is_due(self, whom: str) -> bool:
+        """Whether it is to be told now; then not for a minute."""
+        now_ms = self._clock.monotonic_ms()
+        if now_ms < self._again_ms.get(whom, 0):
+            return False
+        self._again_ms.pop(whom, None)
+        self._again_ms[whom] = now_ms + _TELL_EVERY_MS
+        if len(self._again_ms) > _MOST_TOLD:
+            self._again_ms.popitem(last=False)
+        return True
 
 
 class CallsUnderWay:
@@ -129,7 +160,7 @@ class Gate:
         self._buckets = Buckets(limits.per_s, limits.burst, clock)
         self.call: Final = CallsUnderWay(limits.calls)
         """Around a call that is no stream."""
-        self._told: OrderedDict[str, int] = OrderedDict()
+        self._told = Seldom(clock)
         self._streams: dict[str, int] = {}
 
     def refuse_if_too_often(self, caller: Identity | None, method: str) -> None:
@@ -146,15 +177,9 @@ class Gate:
             )
 
     def _tell(self, player: str, method: str) -> None:
-        """Log who is limited, once a minute for each player."""
-        now_ms = self._clock.monotonic_ms()
-        if now_ms < self._told.get(player, 0):
-            return
-        self._told.pop(player, None)
-        self._told[player] = now_ms + _TELL_EVERY_MS
-        if len(self._told) > _MOST_TOLD:
-            self._told.popitem(last=False)
-        _log.warning("player_limited", player_id=player, call=method)
+        """Log who is limited."""
+        if self._told.is_due(player):
+            _log.warning("player_limited", player_id=player, call=method)
 
     @contextmanager
     def stream(self, caller: Identity | None) -> Iterator[None]:

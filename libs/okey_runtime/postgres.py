@@ -24,6 +24,7 @@ _LAST_WAIT_S: Final = 0.25
 
 SERIALIZATION_FAILURE: Final = "40001"
 DEADLOCK_DETECTED: Final = "40P01"
+LOCK_NOT_AVAILABLE: Final = "55P03"
 READ_ONLY_TRANSACTION: Final = "25006"
 _CONFLICTS: Final = frozenset({SERIALIZATION_FAILURE, DEADLOCK_DETECTED})
 # Class 08 (connection), 57P0x (shut down, crashed, starting up), 53300 (too many connections),
@@ -67,10 +68,14 @@ class PostgresBackend:
 
 
 def postgres_engine(
-    url: URL, connections: int, idle_ms: int = int(STATEMENT_TIMEOUT_S * 1000)
+    url: URL,
+    connections: int,
+    idle_ms: int = int(STATEMENT_TIMEOUT_S * 1000),
+    statement_s: float | None = None,
 ) -> AsyncEngine:
     """An async engine; a bare ``postgresql://`` is taken to mean asyncpg. The server ends a
-    transaction whose client says nothing for ``idle_ms``.
+    transaction whose client says nothing for ``idle_ms``; a statement may take ``statement_s``, by
+    default ``STATEMENT_TIMEOUT_S``.
     """
     return create_async_engine(
         url.set(drivername="postgresql+asyncpg"),
@@ -81,7 +86,7 @@ def postgres_engine(
         connect_args={
             "timeout": _CONNECT_TIMEOUT_S,
             # Also ends the wait for a server that is cut off and never answers.
-            "command_timeout": STATEMENT_TIMEOUT_S,
+            "command_timeout": STATEMENT_TIMEOUT_S if statement_s is None else statement_s,
             "server_settings": {
                 "application_name": "okey",
                 "idle_in_transaction_session_timeout": f"{idle_ms}ms",
@@ -126,6 +131,13 @@ def away(error: DBAPIError, away_states: frozenset[str] = _AWAY_STATES) -> Datab
     return DatabaseAway(
         "the database was lost; the same request may be sent again with the same key"
     )
+
+
+def busy(error: DBAPIError) -> DatabaseBusy | None:
+    """What to raise instead if somebody else's lock was waited for in vain; None if not."""
+    if _state(error) != LOCK_NOT_AVAILABLE:
+        return None
+    return DatabaseBusy("another transaction kept a lock that was needed; try again later")
 
 
 def _state(error: DBAPIError) -> object:

@@ -25,7 +25,12 @@ def open_redis(url: SecretStr, *, max_connections: int = 32) -> Redis:
     Blocking reads need a timeout below ``CALL_TIMEOUT_S``. More commands at once than there are
     connections wait their turn.
     """
-    pool = BlockingConnectionPool.from_url(
+    return Redis.from_pool(pool_of(url, max_connections))
+
+
+def pool_of(url: SecretStr, max_connections: int) -> BlockingConnectionPool:
+    """The connections of such a client."""
+    return BlockingConnectionPool.from_url(
         url.get_secret_value(),
         socket_connect_timeout=CONNECT_TIMEOUT_S,
         socket_timeout=CALL_TIMEOUT_S,
@@ -36,4 +41,3 @@ def open_redis(url: SecretStr, *, max_connections: int = 32) -> Redis:
         retry=Retry(ExponentialWithJitterBackoff(base=0.05, cap=0.5), _RETRIES),
         retry_on_error=[RedisConnectionError, RedisTimeoutError],
     )
-    return Redis.from_pool(pool)

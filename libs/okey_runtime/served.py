@@ -15,6 +15,7 @@ import structlog
 
 from okey_runtime.access import AccessTable
 from okey_runtime.auth import bearer_token
+from okey_runtime.bad_tokens import BadTokens
 from okey_runtime.deadline import set_deadline
 from okey_runtime.errors import (
     STATUS_DETAILS_KEY,
@@ -56,6 +57,10 @@ class Connection(Protocol):
         """gRPC's properties of the peer."""
         ...
 
+    def peer(self) -> str:
+        """gRPC's name of the other end."""
+        ...
+
 
 class Certificates(Protocol):
     """What tells from a connection's certificate who calls; ``Peers`` is the one for production."""
@@ -68,15 +73,27 @@ class Certificates(Protocol):
 class Callers:
     """Tells who calls: a token says it, and without one the connection's certificate."""
 
-    def __init__(self, verifier: Verifier, certificates: Certificates | None = None) -> None:
+    def __init__(
+        self,
+        verifier: Verifier,
+        certificates: Certificates | None = None,
+        bad_tokens: BadTokens | None = None,
+    ) -> None:
         self._verifier = verifier
         self._certificates = certificates
+        self._bad_tokens = bad_tokens
 
     def identify(self, metadata: Metadata, connection: Connection) -> Identity | None:
-        """The caller; None where there is neither. Raises an ``Unauthenticated`` error."""
+        """The caller; None where there is neither.
+
+        Raises an ``Unauthenticated`` error, or ``TooManyBadTokens``.
+        """
         token = bearer_token(metadata)
         if token is not None:
-            return self._verifier.verify(token)
+            if self._bad_tokens is None:
+                return self._verifier.verify(token)
+            with self._bad_tokens.looked_at(token, connection):
+                return self._verifier.verify(token)
         return None if self._certificates is None else self._certificates.identify(connection)
 
 

@@ -20,7 +20,9 @@ from grpc_reflection.v1alpha import reflection
 from okey.api.common.v1 import status_pb2_grpc
 from okey_runtime import failpoints, status_servicer
 from okey_runtime.access import ANY_ROLE, HEALTH, PUBLIC, AccessTable, reflection_access
+from okey_runtime.arriving import ArrivalInterceptor, Arrivals
 from okey_runtime.auth import JwksFile, TokenVerifier
+from okey_runtime.bad_tokens import BadTokens
 from okey_runtime.channel import open_channel
 from okey_runtime.checks import own_token_check
 from okey_runtime.clock import Clock, SystemClock
@@ -34,16 +36,11 @@ from okey_runtime.metrics import MetricsServer, watch_loop_lag
 from okey_runtime.peers import Peers
 from okey_runtime.readiness import Readiness
 from okey_runtime.served import Callers
+from okey_runtime.server_options import probe_options, server_options
 from okey_runtime.service_token import MetadataProvider
 from okey_runtime.status import Status
 from okey_runtime.tls import ClientTls, Security, is_loopback, server_credentials
 from okey_runtime.tls_roles import parse_roles
-
-_MAX_PENDING_CALLS: Final = 20_000
-_METADATA_BYTES: Final = 8 << 10
-_HANDSHAKE_MS: Final = 10_000
-_PROBES: Final = 100
-"""Streams of one connection to the port that serves health alone."""
 
 _log = get_logger(__name__)
 
@@ -104,11 +101,12 @@ class ServiceServer:
         self.verifier: Final = self._verifier()
         self.grpc: Final = grpc.aio.server(
             interceptors=[
+                ArrivalInterceptor(Arrivals(self.settings.first_message_ms)),
                 CallInterceptor(
                     self._callers(),
                     app.access | HEALTH | _reflection(self.settings) | status_servicer.ACCESS,
                     Gate(_limits(self.settings), self.clock),
-                )
+                ),
             ],
             options=server_options(self.settings),
         )
@@ -189,7 +187,17 @@ class ServiceServer:
         return self._security
 
     def _callers(self) -> Callers:
-        return Callers(self.verifier, Peers(parse_roles(self.settings.tls_roles), self.clock))
+        settings, verifier = self.settings, self.verifier
+        return Callers(
+            verifier,
+            Peers(parse_roles(settings.tls_roles), self.clock),
+            BadTokens(
+                settings.bad_tokens_per_s,
+                settings.bad_tokens_burst,
+                self.clock,
+                verifier.remembers,
+            ),
+        )
 
     def _verifier(self) -> TokenVerifier:
         """Tells who calls; the status has what it trusts, and whether our own token would pass."""
@@ -299,44 +307,11 @@ class ServiceServer:
             beside = (status_servicer.SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection([*self.app.services, *beside], self.grpc)
         if self.settings.health_port is not None:
-            probed = grpc.aio.server(
-                options=[("grpc.so_reuseport", 0), ("grpc.max_concurrent_streams", _PROBES)]
-            )
+            probed = grpc.aio.server(options=probe_options())
             health_pb2_grpc.add_HealthServicer_to_server(self.readiness.servicer, probed)
             probed.add_insecure_port(f"{host}:{self.settings.health_port}")
             await probed.start()
             self._cleanup.push_async_callback(probed.stop, None)
-
-
-def server_options(settings: ServiceSettings) -> list[tuple[str, int]]:
-    """The gRPC server options of every service."""
-    options = [
-        # Otherwise a second process on the same port would silently take half of the calls.
-        ("grpc.so_reuseport", 0),
-        ("grpc.enable_http_proxy", 0),
-        ("grpc.max_receive_message_length", settings.max_message_bytes),
-        # By default a connection that says nothing is kept for two minutes, and costs memory.
-        ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
-        # Beyond the first some of it is refused, beyond the second all.
-        ("grpc.max_metadata_size", _METADATA_BYTES),
-        ("grpc.absolute_max_metadata_size", 2 * _METADATA_BYTES),
-        ("grpc.max_concurrent_streams", settings.max_streams_per_connection),
-        ("grpc.keepalive_time_ms", 20_000),
-        ("grpc.keepalive_timeout_ms", 10_000),
-        # What counts in the end: by default a ping's answer is waited for for a minute.
-        ("grpc.http2.ping_timeout_ms", 10_000),
-        ("grpc.keepalive_permit_without_calls", 1),
-        # By default a server cancels calls at random once 1,000 wait to be picked up, which a crowd
-        # that reconnects at the same moment reaches at once.
-        ("grpc.server.max_pending_requests", _MAX_PENDING_CALLS),
-        ("grpc.server.max_pending_requests_hard_limit", _MAX_PENDING_CALLS),
-        # This is the name that works; the one with "recv" in it does nothing, and clients' pings
-        # end in GOAWAY.
-        ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
-    ]
-    if settings.max_connection_age_ms is not None:
-        options.append(("grpc.max_connection_age_ms", settings.max_connection_age_ms))
-    return options
 
 
 def serve(app: App) -> None:

@@ -158,26 +158,30 @@ Security = ClientTls | Plaintext
 
 
 def refuse_plaintext_beyond_loopback(target: str) -> None:
-    """Return for a target on this machine.
+    """Return for a target whose every address is on this machine.
 
     Raises:
         PlaintextRefused: others could read what is sent there, tokens included.
     """
-    if not is_loopback(host_of(target)):
+    if not all(map(is_loopback, hosts_of(target))):
         raise PlaintextRefused(
             f"{target} is not on this machine, and without TLS others could read what is sent: "
             "set OKEY_TLS_CA_FILE, or OKEY_ALLOW_PLAINTEXT=true where the network encrypts"
         )
 
 
-def host_of(target: str) -> str:
-    """The host of ``host:port``, ``dns:///host:port``, ``ipv4:host:port`` or ``unix:path``."""
+def hosts_of(target: str) -> list[str]:
+    """Each host of ``host:port``, ``dns:///host:port``, ``ipv4:host:port,host:port`` or
+    ``unix:path``; a host that is a literal address stands without brackets.
+    """
     scheme, _, rest = target.partition(":")
     if scheme in ("unix", "unix-abstract"):
-        return "localhost"
+        return ["localhost"]
     if scheme in ("dns", "ipv4", "ipv6") and (rest.startswith("/") or ":" in rest):
         target = rest.rpartition("/")[2]
-    return target.rpartition(":")[0].strip("[]") or target
+    # Only these two take several addresses; elsewhere a comma is part of a name.
+    addresses = target.split(",") if scheme in ("ipv4", "ipv6") else [target]
+    return [address.rpartition(":")[0].strip("[]") or address for address in addresses]
 
 
 def is_loopback(host: str) -> bool:

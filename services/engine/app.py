@@ -15,7 +15,7 @@ from okey_runtime.access import AccessTable
 from okey_runtime.checks import peer_check, tell_database
 from okey_runtime.database import Database
 from okey_runtime.logging import get_logger
-from okey_runtime.migrations import migrate
+from okey_runtime.migrations import check_schema, migrate
 from okey_runtime.patience import until_there
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
@@ -140,10 +140,10 @@ class EngineApp:
         )
 
     async def start(self, host: ServiceServer) -> None:
-        """Bring the schema up to date, load every table that is not done, serve; a database that
-        is away is waited for.
+        """See to the schema, load every table that is not done, serve; a database that is away is
+        waited for.
 
-        Raises ``DatabaseUrlMissing`` or ``ServiceTokenFileMissing``.
+        Raises ``DatabaseUrlMissing``, ``ServiceTokenFileMissing`` or ``SchemaIsOlder``.
         """
         settings = self._settings
         if settings.database_url is None:
@@ -151,8 +151,9 @@ class EngineApp:
         if settings.service_token_file is None:
             raise ServiceTokenFileMissing("no token of its own: set OKEY_SERVICE_TOKEN_FILE")
         url = settings.database_url
-        await until_there(lambda: migrate(url, MIGRATIONS))
-        self._database = Database(url, idle_ms=_IDLE_MS)
+        have_schema = migrate if settings.migrates_itself else check_schema
+        await until_there(lambda: have_schema(url, MIGRATIONS))
+        self._database = Database(url, connections=settings.database_connections, idle_ms=_IDLE_MS)
         membership = Members(self._database, settings.lease_ms)
         clock = await until_there(lambda: common_clock(host.clock, membership.now_ms))
         parts = self._parts(host, self._database, membership, clock)

@@ -10,9 +10,9 @@ from redis.asyncio import Redis
 from okey.api.lobby.v1 import lobby_pb2_grpc, operator_pb2_grpc
 from okey_runtime.access import AccessTable
 from okey_runtime.checks import peer_check, redis_check
-from okey_runtime.redis import open_redis
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, ServiceToken
+from okey_runtime.shared_redis import SharedRedis
 from services.lobby import (
     bot_bank,
     engine_seats,
@@ -92,7 +92,7 @@ class LobbyApp:
             self._keep(host.dial(address, None, again, tls_name=name)),
         )
         bank = BotBank(self._keep(host.dial(settings.wallet_address, own, bot_bank.IDEMPOTENT)))
-        self._redis = open_redis(settings.redis_url, max_connections=MAX_CONNECTIONS)
+        self._redis = SharedRedis(settings.redis_url, host.clock, MAX_CONNECTIONS)
         tables = TableList(self._redis, engine, host.clock)
         self._watches = ListWatches(tables, host.clock, settings.most_list_watchers)
         limits = Limits(

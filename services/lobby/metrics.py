@@ -64,7 +64,7 @@ LIST_WATCHERS: Final = Gauge(
 )
 LIMITED: Final = Counter(
     "okey_lobby_limited_total",
-    "Calls that were refused because their player makes, joins or leaves tables too fast.",
+    "Calls refused because their player is too fast at tables or tickets.",
     ["reason"],
 )
 UNLIMITED: Final = Counter(

@@ -46,5 +46,5 @@ class LobbyServicer(TableServicer, TicketServicer, lobby_pb2_grpc.LobbyServiceSe
         limits: Limits,
         quick_match: QuickMatch,
     ) -> None:
-        TicketServicer.__init__(self, quick_match)
+        TicketServicer.__init__(self, quick_match, limits)
         TableServicer.__init__(self, engine, bot_bank, tables, watches, limits, self.stop_waiting)

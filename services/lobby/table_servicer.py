@@ -44,7 +44,7 @@ class TableServicer:
         terms = terms_from(request.terms)
         bot_level = BotLevel(request.bot_level or BotLevel.NORMAL)
         terms.check(bot_level, request.house_fill_after_ms)
-        await self._limits.count(Kind.MAKING, caller.subject, request.request_id)
+        await self._limits.count(Kind.MAKING, caller.subject, request)
         if terms.mode is Mode.SOLO:
             await self._bot_bank.require_open()
         opened = await self._engine.open_table(
@@ -79,7 +79,7 @@ class TableServicer:
     ) -> lobby_pb2.JoinTableResponse:
         """W1, W3."""
         caller = current_identity()
-        await self._limits.count(Kind.JOINING, caller.subject, request.request_id)
+        await self._limits.count(Kind.JOINING, caller.subject, request)
         sitting = await self._engine.take_seat(
             request.table_id,
             request.request_id,
@@ -96,7 +96,7 @@ class TableServicer:
     ) -> lobby_pb2.LeaveTableResponse:
         """W2, M1."""
         player = current_identity().subject
-        await self._limits.count(Kind.LEAVING, player, request.request_id)
+        await self._limits.count(Kind.LEAVING, player, request)
         await self._engine.leave_seat(
             request.table_id, request.request_id, authorization_of(context)
         )

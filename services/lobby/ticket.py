@@ -97,16 +97,6 @@ class PartyNotFound(NotFound):
     reason = "PARTY_NOT_FOUND"
 
 
-class TicketsTooOften(Exhausted):
-    """A player hands tickets in faster than anybody needs to."""
-
-    reason = "TICKETS_TOO_OFTEN"
-
-    def __init__(self, message: str, retry_after_ms: int) -> None:
-        super().__init__(message)
-        self.retry_after_ms = retry_after_ms
-
-
 class QuickMatchFull(Exhausted):
     """As many tickets wait as this platform takes."""
 

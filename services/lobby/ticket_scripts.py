@@ -19,7 +19,6 @@ Keys, all in one cluster slot by their hash tag, so that a script may touch seve
 - ``okey:{quick-match}:group:<id>``  hash of a group that is being seated: text, attempt, and while
   seats are taken back verdict and table_id
 - ``okey:{quick-match}:leases``  sorted set of those groups, by the end of their leases
-- ``okey:{quick-match}:rate:<player>``  tickets handed in lately; goes away by itself
 """
 
 from collections.abc import Iterator

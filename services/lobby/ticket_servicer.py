@@ -10,6 +10,7 @@ from okey.rules.variant import BotLevel
 from okey_runtime.clock import Clock
 from okey_runtime.identity import current_identity
 from services.lobby.caller import Context, authorization_of
+from services.lobby.limits import Kind, Limits
 from services.lobby.player_ratings import PlayerRatings
 from services.lobby.ticket import (
     QuickMatchUnavailable,
@@ -44,8 +45,9 @@ class QuickMatch:
 class TicketServicer:
     """Takes tickets, shows them, and takes them back."""
 
-    def __init__(self, quick_match: QuickMatch) -> None:
+    def __init__(self, quick_match: QuickMatch, limits: Limits) -> None:
         self._quick = quick_match
+        self._limits = limits
         self._tickets = quick_match.tickets
 
     async def stop_waiting(self, player: str) -> None:
@@ -60,7 +62,7 @@ class TicketServicer:
     ) -> lobby_pb2.EnqueueTicketResponse:
         """One live ticket a player; who sits already is led back (W3)."""
         caller = current_identity()
-        await self._tickets.count_wish(caller.subject)
+        await self._limits.count(Kind.ASKING, caller.subject, request)
         terms = terms_from(request.terms)
         terms.check(BotLevel.NORMAL, request.house_fill_after_ms)
         bound = await self._quick.whereabouts.bound_to(

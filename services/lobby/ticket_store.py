@@ -18,7 +18,6 @@ from services.lobby.ticket import (
     TicketExists,
     TicketNotFound,
     TicketState,
-    TicketsTooOften,
     Wish,
 )
 from services.lobby.ticket_scripts import (
@@ -31,9 +30,6 @@ from services.lobby.ticket_scripts import (
     ticket_key,
 )
 
-RATE_WINDOW_MS: Final = 10_000
-MOST_IN_WINDOW: Final = 10
-"""How many tickets a player may hand in within ``RATE_WINDOW_MS``, repetitions counted."""
 MOST_LIVE: Final = 100_000
 """How many tickets may be live at once."""
 
@@ -47,33 +43,11 @@ class TicketStore:
     """
 
     def __init__(self, redis: Redis, clock: Clock, most_live: int = MOST_LIVE) -> None:
-        self._redis = redis
         self._clock = clock
         self._most_live = most_live
         self._enqueue, self._touch, self._cancel, self._list = (
             script(redis, name) for name in ("enqueue", "touch", "cancel", "list")
         )
-
-    async def count_wish(self, player: str) -> None:
-        """Count that the player hands a ticket in.
-
-        Raises:
-            TicketsTooOften: too many within ``RATE_WINDOW_MS``.
-            QuickMatchUnavailable: Redis is away.
-        """
-        key = f"{PREFIX}rate:{player}"
-        with or_unavailable():
-            async with self._redis.pipeline(transaction=True) as pipe:
-                pipe.set(key, 0, px=RATE_WINDOW_MS, nx=True)
-                pipe.incr(key)
-                pipe.pttl(key)
-                _, count, left_ms = await pipe.execute()
-        if count > MOST_IN_WINDOW:
-            raise TicketsTooOften(
-                f"{player} has handed in {count} tickets within {RATE_WINDOW_MS // 1000} s: "
-                f"wait {left_ms} ms; GetTicket and WatchTicket show the one that waits",
-                max(left_ms, 1),
-            )
 
     async def enqueue(self, wish: Wish) -> Ticket:
         """Hand a ticket in, or get the live one that asks for the same.

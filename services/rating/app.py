@@ -11,7 +11,7 @@ from okey_runtime.access import AccessTable
 from okey_runtime.checks import redis_check, tell_database
 from okey_runtime.config import ServiceSettings
 from okey_runtime.database import Database
-from okey_runtime.migrations import migrate
+from okey_runtime.migrations import check_schema, migrate
 from okey_runtime.patience import until_there
 from okey_runtime.redis import open_redis
 from okey_runtime.server import ServiceServer
@@ -54,16 +54,17 @@ class RatingApp:
         return ACCESS
 
     async def start(self, host: ServiceServer) -> None:
-        """Bring the schema up to date and serve it; a database that is away is waited for, and a
-        Redis that is away changes no answer.
+        """See to the schema and serve it; a database that is away is waited for, and a Redis
+        that is away changes no answer.
 
-        Raises ``DatabaseUrlMissing``.
+        Raises ``DatabaseUrlMissing`` or ``SchemaIsOlder``.
         """
         url = self._settings.database_url
         if url is None:
             raise DatabaseUrlMissing("no database for ratings: set OKEY_DATABASE_URL")
-        await until_there(lambda: migrate(url, MIGRATIONS))
-        self._database = Database(url)
+        have_schema = migrate if self._settings.migrates_itself else check_schema
+        await until_there(lambda: have_schema(url, MIGRATIONS))
+        self._database = Database(url, connections=self._settings.database_connections)
         rules = RuleBook(DEFAULT_RULE_SET)
         store = RatingStore(self._database, rules)
         if self._settings.redis_url is not None:

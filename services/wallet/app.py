@@ -15,7 +15,7 @@ from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.database import Database
 from okey_runtime.keys import make_chain_key
 from okey_runtime.logging import get_logger
-from okey_runtime.migrations import migrate
+from okey_runtime.migrations import check_schema, migrate
 from okey_runtime.patience import until_there
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import ServiceToken
@@ -42,7 +42,8 @@ class WalletSettings(ServiceSettings):
 
     owner_database_url: SecretStr | None = None
     """PostgreSQL, as the role that owns the schema: it migrates, and the service's own role gets
-    only what it needs. Without it the service's role migrates, so owns what it writes.
+    only what it needs. Without it the service's role migrates, so owns what it writes. Where a job
+    migrates (``OKEY_MIGRATES``), only the job needs it.
     """
     welcome_chips: int | None = Field(default=None, ge=0, le=1_000_000_000)
     """What a player's account opens with; by default 10,000 in standalone and nothing elsewhere."""
@@ -111,19 +112,17 @@ class WalletApp:
         return ACCESS
 
     async def start(self, host: ServiceServer) -> None:
-        """Bring the schema up to date and serve it; a database that is away is waited for.
+        """See to the schema and serve it; a database that is away is waited for.
 
-        Raises ``DatabaseUrlMissing`` or ``KeyFileBroken``.
+        Raises ``DatabaseUrlMissing``, ``KeyFileBroken`` or ``SchemaIsOlder``.
         """
         settings = self._settings
         if settings.database_url is None:
             raise DatabaseUrlMissing("no database for the ledger: set OKEY_DATABASE_URL")
         keys = self._keys()
-        url, owner_url = settings.database_url, settings.owner_database_url
-        await until_there(
-            lambda: migrate_ledger(owner_url, url) if owner_url else migrate(url, MIGRATIONS)
-        )
-        database = self._database = Database(url)
+        url = settings.database_url
+        await until_there(lambda: self._have_schema(url))
+        database = self._database = Database(url, connections=settings.database_connections)
         house = House(
             rule_sets={DEFAULT_RULE_SET.version: DEFAULT_RULE_SET},
             current_version=DEFAULT_RULE_SET.version,
@@ -146,6 +145,15 @@ class WalletApp:
         if self._channel is not None and settings.engine_address is not None:
             look = peer_check(self._channel, settings.engine_address, host.clock)
             host.status.check("engine", look)
+
+    async def _have_schema(self, url: SecretStr) -> None:
+        owner_url = self._settings.owner_database_url
+        if not self._settings.migrates_itself:
+            await check_schema(url, MIGRATIONS)
+        elif owner_url is None:
+            await migrate(url, MIGRATIONS)
+        else:
+            await migrate_ledger(owner_url, url)
 
     def _keys(self) -> ChainKeys | None:
         settings, old_keys = self._settings, self._settings.chain_old_keys_file

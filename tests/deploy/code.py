@@ -5,13 +5,21 @@ import inspect
 from functools import cache
 from typing import Final, get_type_hints
 
-from okey_runtime.config import SECRETS_DIR_VARIABLE, ServiceSettings
+from okey_runtime.config import ServiceSettings
+from okey_runtime.environment import SECRETS_DIR_VARIABLE, EnvironmentSettings
+from okey_runtime.migration_job import MigrationSettings
 from tests.deploy.manifests import ROOT
 
 SERVICES: Final = tuple(
     sorted(folder.parent.name for folder in (ROOT / "services").glob("*/servicer.py"))
 )
 """Folders of services/ that serve gRPC, and so are deployed."""
+
+
+KEEPERS: Final = tuple(
+    name for name in SERVICES if (ROOT / "services" / name / "migrations").is_dir()
+)
+"""Those that keep a database, whose schema a job migrates."""
 
 
 @cache
@@ -31,13 +39,25 @@ def settings_class(service: str) -> type[ServiceSettings]:
 
 def variables_of(service: str) -> frozenset[str]:
     """Every variable that the service reads."""
-    fields = {f"OKEY_{name.upper()}" for name in settings_class(service).model_fields}
+    return _variables(settings_class(service))
+
+
+def variables_of_migrations() -> frozenset[str]:
+    """Every variable that a migration reads."""
+    return _variables(MigrationSettings)
+
+
+def _variables(settings: type[EnvironmentSettings]) -> frozenset[str]:
+    fields = {f"OKEY_{name.upper()}" for name in settings.model_fields}
     return frozenset(fields | {SECRETS_DIR_VARIABLE})
 
 
 def is_startable(module: str) -> bool:
     """Whether ``python -m module`` runs something."""
     try:
-        return importlib.util.find_spec(f"{module}.__main__") is not None
+        found = importlib.util.find_spec(module)
     except ModuleNotFoundError:
         return False
+    if found is None or found.submodule_search_locations is None:
+        return found is not None
+    return importlib.util.find_spec(f"{module}.__main__") is not None

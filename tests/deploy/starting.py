@@ -79,12 +79,34 @@ class Start:
         raise AssertionError(f"{name} never served")
 
 
+@dataclass(frozen=True)
+class MigrationStart:
+    """How to run the migration of one service, as its Job does."""
+
+    command: tuple[str, ...]
+    variables: dict[str, str]
+
+    @classmethod
+    def of(cls, service: str, mounted: str = MOUNTED) -> "MigrationStart":
+        """As the dev overlay runs it, its secrets lying below ``mounted``."""
+        platform = Platform.read(build(DEPLOY / "overlays" / "dev"))
+        job = platform.workloads[f"{service}-migration"]
+        variables = platform.environment(job)
+        given = {name: value.replace(MOUNTED, mounted) for name, value in variables.items()}
+        return cls(tuple(job.container.command), given)
+
+
 def lay_out_secrets(folder: Path, database_url: str, redis_url: str) -> None:
     """What the Secrets hold, in the folders in which a pod mounts them."""
     made = tokens.secrets(make_dev_key(), SystemClock())
     contents = {
         "jwks": made["okey-jwks"],
-        "secrets": {"okey_database_url": database_url, "okey_redis_url": redis_url},
+        "secrets": {
+            "okey_database_url": database_url,
+            # No role of its own here: the ledger's owner is who made the database.
+            "okey_owner_database_url": database_url,
+            "okey_redis_url": redis_url,
+        },
         "service-token": made["engine-service-token"],
     }
     for name, files in contents.items():

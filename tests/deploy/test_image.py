@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.deploy import oci
-from tests.deploy.code import SERVICES
+from tests.deploy.code import KEEPERS, SERVICES
 from tests.deploy.oci import BuiltImage, Mount
-from tests.deploy.starting import MOUNTED, Start, lay_out_secrets
+from tests.deploy.starting import MOUNTED, MigrationStart, Start, lay_out_secrets
 from tests.fixtures.postgres import PostgresServer, postgres_server
 from tests.fixtures.valkey import Valkey, valkey, valkey_server
 
@@ -72,6 +72,10 @@ async def test_service_starts_from_the_image_read_only(
     given.mkdir()
     lay_out_secrets(given, postgres_server.create_database(), valkey.url.get_secret_value())
     start = Start.of(service)
+    if service in KEEPERS:
+        job = MigrationStart.of(service)
+        with image.container(job.command, job.variables, [Mount(given, MOUNTED)]) as migration:
+            assert await asyncio.to_thread(migration.wait, 60) == 0
 
     with image.container(start.command, start.variables, [Mount(given, MOUNTED)]) as process:
         await start.until_ready()

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from tests.deploy import hardening, wiring
+from tests.deploy import hardening, schemas, wiring
 from tests.deploy.manifests import DEPLOY, Platform, build
 from tests.deploy.mutation import CONTAINER, Mutation, drop, put
 from tests.deploy.wiring import Policy
@@ -26,6 +26,7 @@ SPOILED: Final[dict[Policy, tuple[Mutation, ...]]] = {
         put("Deployment/wallet", f"{CONTAINER}/securityContext/capabilities/drop", ["CHOWN"]),
         put("Deployment/wallet", f"{CONTAINER}/securityContext/capabilities/add", ["NET_RAW"]),
         put("Deployment/bots", f"{CONTAINER}/securityContext/runAsNonRoot", False),
+        drop("Job/rating-migration", f"{CONTAINER}/securityContext"),
     ),
     hardening.images_are_pinned: (
         put("Deployment/engine", f"{CONTAINER}/image", "okey-platform:latest"),
@@ -101,6 +102,31 @@ SPOILED: Final[dict[Policy, tuple[Mutation, ...]]] = {
         put("ConfigMap/wallet-settings", "data/OKEY_DATABASE_URL", "postgresql://wallet"),
         put("Deployment/bots", f"{CONTAINER}/envFrom/1", {"secretRef": {"name": "any"}}),
     ),
+    schemas.schemas_are_migrated_by_jobs: (
+        drop("Job/engine-migration"),
+        put("Job/wallet-migration", f"{CONTAINER}/command/2", "services.engine.migrate"),
+        drop("Job/rating-migration", f"{CONTAINER}/command"),
+        drop("Job/rating-migration", "spec/ttlSecondsAfterFinished"),
+    ),
+    schemas.migrations_are_of_the_services_release: (
+        put("Job/engine-migration", f"{CONTAINER}/image", "okey-platform:0.0.9"),
+    ),
+    schemas.nobody_calls_a_migration: (
+        put(
+            "Job/engine-migration",
+            "spec/template/metadata/labels",
+            {"app.kubernetes.io/name": "engine"},
+        ),
+    ),
+    schemas.migrations_are_given_their_database: (
+        put("Job/engine-migration", f"{CONTAINER}/env/0/value", "/elsewhere"),
+        put("Job/engine-migration", f"{CONTAINER}/env/0/name", "OKEY_SECRET_DIR"),
+        drop("Job/engine-migration", f"{CONTAINER}/volumeMounts"),
+        put("Job/engine-migration", f"{POD}/volumes/0", {"name": "secrets", "emptyDir": {}}),
+    ),
+    schemas.the_ledgers_owner_is_not_the_wallet: (
+        put("Job/wallet-migration", f"{POD}/volumes/0/secret/secretName", "wallet-secrets"),
+    ),
 }
 
 
@@ -126,7 +152,7 @@ def test_policy_sees_what_was_spoiled(policy: Policy, mutation: Mutation) -> Non
 def test_every_policy_is_checked() -> None:
     written = {
         value
-        for module in (hardening, wiring)
+        for module in (hardening, schemas, wiring)
         for name, value in vars(module).items()
         if getattr(value, "__module__", "") == module.__name__ and not name.startswith("_")
     }

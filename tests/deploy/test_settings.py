@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from okey_runtime.config import Environment, ServiceSettings, SettingsRefused
+from okey_runtime.config import Environment, ServiceSettings
+from okey_runtime.environment import SettingsRefused
 from tests.deploy.code import SERVICES, settings_class
 from tests.deploy.manifests import DEPLOY, Platform, build
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.code import SERVICES
+from tests.deploy.code import KEEPERS, SERVICES
 from tests.deploy.manifests import ROOT
-from tests.deploy.starting import Start, lay_out_secrets
+from tests.deploy.starting import MigrationStart, Start, lay_out_secrets
 from tests.fixtures.postgres import PostgresServer, postgres_server
 from tests.fixtures.valkey import Valkey, valkey, valkey_server
 
@@ -23,8 +23,8 @@ pytestmark = [pytest.mark.system, pytest.mark.timeout(60)]
 
 
 @asynccontextmanager
-async def started(start: Start) -> AsyncIterator[asyncio.subprocess.Process]:
-    """The service as a process of its own; killed at the end if it still runs."""
+async def started(start: Start | MigrationStart) -> AsyncIterator[asyncio.subprocess.Process]:
+    """It as a process of its own; killed at the end if it still runs."""
     program, *arguments = start.command
     assert program == "python"
     process = await asyncio.create_subprocess_exec(
@@ -52,6 +52,8 @@ async def test_service_starts_from_its_manifest(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     lay_out_secrets(tmp_path, postgres_server.create_database(), valkey.url.get_secret_value())
     start = Start.of(service, str(tmp_path))
+    if service in KEEPERS:
+        assert await status_of(MigrationStart.of(service, str(tmp_path))) == 0
 
     async with started(start) as process:
         await start.until_ready()
@@ -62,3 +64,22 @@ async def test_service_starts_from_its_manifest(
     assert b"okey_event_loop_lag_seconds" in page
     assert (b"okey_engine_tables" in page) == (service == "engine")
     assert status == 0
+
+
+@pytest.mark.parametrize("service", KEEPERS)
+async def test_service_does_not_start_before_its_migration(
+    service: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    postgres_server: PostgresServer,
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    lay_out_secrets(tmp_path, postgres_server.create_database(), "redis://127.0.0.1:1/0")
+
+    assert await status_of(Start.of(service, str(tmp_path))) == 1
+
+
+async def status_of(start: Start | MigrationStart) -> int:
+    """How it ends by itself."""
+    async with started(start) as process:
+        return await process.wait()

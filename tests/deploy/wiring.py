@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
-from okey_runtime.config import SECRETS_DIR_VARIABLE
+from okey_runtime.environment import SECRETS_DIR_VARIABLE
 from okey_runtime.readiness import LIVENESS, READINESS
 from tests.deploy.code import SERVICES, is_startable, variables_of
 from tests.deploy.manifests import Platform, Workload

@@ -129,6 +129,26 @@ async def test_an_upgrade_waits_for_the_one_of_another_replica(
     await others.close()
 
 
+async def test_an_upgrade_does_not_wait_long_for_a_lock(
+    pair: Database, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody who comes after it would wait behind it."""
+    monkeypatch.setattr("okey_runtime.migrations.LOCK_WAIT_MS", 50)
+    change = ("ALTER TABLE account ADD COLUMN later TEXT",)
+    folder = migrations(tmp_path / "later", (ACCOUNTS,), change)
+
+    def read_meanwhile(connection: Connection) -> "asyncio.Future[None]":
+        chips(connection)
+        upgrading = asyncio.ensure_future(migrate(postgres_url, folder))
+        while not upgrading.done():
+            connection.execute(text("SELECT pg_sleep(0.01)"))
+        return upgrading
+
+    with pytest.raises(DatabaseBusy, match="kept a lock"):
+        await (await pair.read(read_meanwhile))
+    await migrate(postgres_url, folder)
+
+
 async def test_a_wrong_statement_is_nobodys_outage(pair: Database) -> None:
     with pytest.raises(ProgrammingError, match="does not exist"):
         await pair.read(run("SELECT * FROM no_such_table"))

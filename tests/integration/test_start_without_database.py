@@ -9,54 +9,18 @@ import pytest
 import structlog
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from okey_runtime.config import Environment, ServiceSettings
-from okey_runtime.identity import Role
 from okey_runtime.readiness import LIVENESS, READINESS
 from okey_runtime.server import App, ServiceServer
-from services.engine.app import EngineApp
-from services.engine.settings import EngineSettings
-from services.rating.app import RatingApp
-from services.wallet.app import WalletApp, WalletSettings
-from tests.fixtures.issuer import Issuer
-from tests.fixtures.valkey import free_port
+from tests.fixtures.apps import WITH_DATABASE, app_of
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
 
-def engine(common: dict[str, Any], token_file: Path) -> EngineApp:
-    return EngineApp(
-        EngineSettings(
-            service_token_file=token_file,
-            wallet_address="127.0.0.1:1",
-            rating_address="127.0.0.1:1",
-            bots_address="127.0.0.1:1",
-            **common,
-        )
-    )
-
-
-def wallet(common: dict[str, Any], _: Path) -> WalletApp:
-    return WalletApp(WalletSettings(**common))
-
-
-def rating(common: dict[str, Any], _: Path) -> RatingApp:
-    return RatingApp(ServiceSettings(**common))
-
-
-@pytest.fixture(params=[engine, wallet, rating])
+@pytest.fixture(params=WITH_DATABASE)
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> App:
     """Its database's folder is not there yet, so that nothing can be opened."""
-    issuer = Issuer(tmp_path)
-    common = {
-        "environment": Environment.TEST,
-        "jwks_file": issuer.jwks_file,
-        "database_url": f"sqlite:///{tmp_path / 'later' / 'service.db'}",
-        "health_port": free_port(),
-        "stop_grace_ms": 0,
-    }
-    made: App = request.param(common, issuer.service_token_file(tmp_path, Role.ENGINE))
-    return made
+    return app_of(request.param, tmp_path, f"sqlite:///{tmp_path / 'later' / 'service.db'}")
 
 
 async def health(app: App, name: str) -> int:

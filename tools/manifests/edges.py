@@ -32,6 +32,12 @@ class Edges:
         """Ours, sorted: whoever is called by gRPC."""
         return sorted({callee for callees in self.grpc.values() for callee in callees})
 
+    @property
+    def jobs(self) -> list[str]:
+        """Ours that nobody calls, sorted: whoever uses a database and is no service."""
+        users = {user for users in self.databases.values() for user in users}
+        return sorted(users - set(self.services))
+
     def callers(self, service: str) -> list[str]:
         """Who may call the service."""
         return sorted(caller for caller, callees in self.grpc.items() if service in callees)
@@ -57,6 +63,7 @@ def policies(edges: Edges) -> list[dict[str, object]]:
         _policy("default-deny", deny),
         _policy("names", names),
         *(_policy(service, _of_service(edges, service)) for service in edges.services),
+        *(_policy(job, _of_job(edges, job)) for job in edges.jobs),
     ]
 
 
@@ -64,7 +71,7 @@ def _of_service(edges: Edges, service: str) -> dict[str, object]:
     egress: list[dict[str, object]] = [
         _to(callee, "grpc") for callee in edges.grpc.get(service, ())
     ]
-    egress += [{"to": _others(name), "ports": [_at(name)]} for name in edges.databases_of(service)]
+    egress += _to_databases(edges, service)
     return {
         "podSelector": {"matchLabels": {_NAME: service, **_PART}},
         "policyTypes": ["Ingress", "Egress"],
@@ -77,6 +84,18 @@ def _of_service(edges: Edges, service: str) -> dict[str, object]:
         ],
         "egress": egress,
     }
+
+
+def _of_job(edges: Edges, job: str) -> dict[str, object]:
+    return {
+        "podSelector": {"matchLabels": {_NAME: job, **_PART}},
+        "policyTypes": ["Ingress", "Egress"],
+        "egress": _to_databases(edges, job),
+    }
+
+
+def _to_databases(edges: Edges, user: str) -> list[dict[str, object]]:
+    return [{"to": _others(name), "ports": [_at(name)]} for name in edges.databases_of(user)]
 
 
 def _peers(edges: Edges, caller: str) -> list[dict[str, object]]:

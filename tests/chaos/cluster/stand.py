@@ -130,6 +130,7 @@ class ClusterStand(TablesStand):
         kinds["lobby"] = {
             "OKEY_ENGINE_ADDRESS": self.addresses["engine"],
             "OKEY_WALLET_ADDRESS": self.addresses["wallet"],
+            "OKEY_RATING_ADDRESS": rating_address,
             "OKEY_REDIS_URL": self.valkey.url.get_secret_value(),
             "OKEY_SERVICE_TOKEN_FILE": str(self.token_file(Role.LOBBY)),
         }

@@ -14,11 +14,16 @@ from grpc_health.v1 import health_pb2
 
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import SystemClock
+from okey_runtime.environment import UNUSABLE_SETTINGS
 from okey_runtime.readiness import READINESS
 
 _ROOT: Final = Path(__file__).parents[3]
 _LOOK_EVERY_S: Final = 0.05
 _CHECK: Final = "/grpc.health.v1.Health/Check"
+
+
+class ServiceUnusable(Exception):
+    """A service will never start as it is set up; the message quotes what it logged."""
 
 
 class Service:
@@ -50,7 +55,11 @@ class Service:
         self._may_run.set()
 
     async def start(self) -> None:
-        """Start it and keep it running."""
+        """Start it and keep it running.
+
+        Raises:
+            ServiceUnusable: it refuses its settings.
+        """
         self._keeper = asyncio.create_task(self._keep())
         await self.ready()
 
@@ -60,7 +69,11 @@ class Service:
         self.release()
         self.kill()
         if self._keeper is not None:
-            await self._keeper
+            # Whatever has ended it was told to those who waited for the service.
+            await asyncio.wait((self._keeper,))
+
+    def _last_line(self) -> str:
+        return self._log.read_text("utf-8").rstrip().rpartition("\n")[2]
 
     def kill(self) -> None:
         """End the present life, if there is one, as ``kill -9`` does."""
@@ -133,6 +146,8 @@ class Service:
                     stderr=log,
                 )
             status = await self._process.wait()
+            if status == UNUSABLE_SETTINGS:
+                raise ServiceUnusable(f"{self.name} refuses its settings: {self._last_line()}")
             if status == -signal.SIGKILL:
                 self.kills += 1
             else:

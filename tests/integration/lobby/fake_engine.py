@@ -186,7 +186,9 @@ class FakeEngine:
         self, request: engine_pb2.LeaveSeatRequest, context: object
     ) -> engine_pb2.LeaveSeatResponse:
         player = request.player or current_identity().subject
-        table = self.tables[request.table_id]
+        table = self.tables.get(request.table_id)
+        if table is None:
+            raise TableNotFound(request.table_id)
         table.players = {s: name for s, name in table.players.items() if name != player}
         if not table.players:
             table.phase = table_pb2.PHASE_CLOSED

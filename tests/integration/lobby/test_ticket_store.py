@@ -17,11 +17,10 @@ from services.lobby.ticket import (
     TicketExists,
     TicketNotFound,
     TicketState,
-    TicketsTooOften,
     Wish,
 )
 from services.lobby.ticket_scripts import FRESH_MS, KEEP_MS, SILENCE_LIMIT_MS
-from services.lobby.ticket_store import MOST_IN_WINDOW, TicketStore
+from services.lobby.ticket_store import TicketStore
 from tests.fixtures.valkey import Valkey
 
 TWO = Terms.of(seat_count=2)
@@ -275,15 +274,6 @@ async def test_a_partner_that_fell_silent_is_no_partner(
     assert await stores.state("ada") is TicketState.AWAITING_PARTNER
 
 
-async def test_a_player_hands_in_only_so_many_tickets(stores: Stores) -> None:
-    for _ in range(MOST_IN_WINDOW):
-        await stores.tickets.count_wish("ada")
-    with pytest.raises(TicketsTooOften) as caught:
-        await stores.tickets.count_wish("ada")
-    assert 0 < caught.value.retry_after_ms <= 10_000
-    await stores.tickets.count_wish("bo")
-
-
 async def test_the_queue_has_a_bound(stores: Stores, clock: VirtualClock) -> None:
     small = TicketStore(stores.redis, clock, most_live=2)
     await small.enqueue(wish("ada"))
@@ -308,10 +298,9 @@ async def test_live_tickets_are_listed_in_order_of_arrival(stores: Stores) -> No
 async def test_every_key_lies_in_one_slot_and_goes_away(stores: Stores, valkey: Valkey) -> None:
     await stores.enqueue("ada")
     await stores.tickets.enqueue(opening("bo"))
-    await stores.tickets.count_wish("ada")
     keys = [bytes(key).decode() for key in await stores.redis.keys("*") if isinstance(key, bytes)]
     assert all(key.startswith("okey:{quick-match}:") for key in keys)
-    for name in ("ticket:ada", "ticket:bo", f"party:{CODE}", "rate:ada"):
+    for name in ("ticket:ada", "ticket:bo", f"party:{CODE}"):
         assert 0 < await stores.redis.pttl(f"okey:{{quick-match}}:{name}") <= KEEP_MS
 
 

@@ -8,9 +8,7 @@ import pytest
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc, operator_pb2
-from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
-from services.lobby.ticket_store import MOST_IN_WINDOW
 from tests.fixtures.valkey import Valkey
 from tests.integration.lobby.fake_engine import InsufficientFunds, Table
 from tests.integration.lobby.small_lobby import Lobby, failure_of, watched
@@ -163,20 +161,6 @@ async def test_who_is_bound_to_a_match_is_led_back(lobby: Lobby, change: dict[st
     ticket = await enqueue(lobby.player("ada"), Enqueue(terms=TWO))
     assert (ticket.state, ticket.table_id, ticket.seat) == (SEATED, OPEN, 1)
     assert table.players == {1: "ada"}
-
-
-async def test_tickets_handed_in_too_often_are_refused(lobby: Lobby) -> None:
-    ada = lobby.player("ada")
-    for _ in range(MOST_IN_WINDOW):
-        await enqueue(ada, Enqueue(terms=TWO))
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await ada.EnqueueTicket(Enqueue(terms=TWO))
-    failure = from_rpc_error(caught.value)
-    assert (failure.code, failure.reason) == (
-        grpc.StatusCode.RESOURCE_EXHAUSTED,
-        "TICKETS_TOO_OFTEN",
-    )
-    assert (await enqueue(lobby.player("bo"), Enqueue(terms=TWO))).ticket_id
 
 
 async def test_a_watcher_is_told_that_redis_is_away(lobby: Lobby, valkey: Valkey) -> None:

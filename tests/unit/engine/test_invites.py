@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 
 from okey.table.config import TableConfig
+from okey.table.state import SeatStatus
 from okey_runtime.clock import VirtualClock
 from okey_runtime.database import Database, DatabaseAway
 from services.engine.invite_store import InviteStore
@@ -24,7 +25,7 @@ from services.engine.invites import (
     code_hash,
     new_code,
 )
-from tests.unit.engine.world import World, world_in
+from tests.unit.engine.world import World, until, world_in
 
 TABLE: Final = "t" * 26
 WRONG: Final = "0000-0000-0000-0000"
@@ -177,6 +178,7 @@ async def test_an_outage_costs_no_try(world: World) -> None:
 async def test_a_private_table_without_a_code_lets_nobody_in(world: World) -> None:
     """The engine crashed between the table and its code; the same request makes one."""
     actor = await world.open(CONFIG)
+    await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
     await world.crash()
     await world.boot()
     invites, _ = invites_of(world)

@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
+from structlog.testing import capture_logs
 
 from okey_runtime.database import Database, DatabaseAway, DatabaseBusy, Isolation, Work
-from okey_runtime.migrations import migrate
+from okey_runtime.migrations import check_schema, migrate
+from okey_runtime.schema import SchemaIsOlder, SchemaUnknown
 from tests.unit.runtime.migrations import ACCOUNTS, migrations
+
+PLAYERS = "CREATE TABLE player (id TEXT PRIMARY KEY)"
 
 
 def chips(connection: Connection) -> int:
@@ -181,3 +185,47 @@ class DatabaseContract:
         database = Database(url)
         assert await database.read(chips) == 7
         await database.close()
+
+    async def test_a_schema_that_nobody_has_made_is_refused(self, url: str, tmp_path: Path) -> None:
+        folder = migrations(tmp_path, (ACCOUNTS,))
+
+        with pytest.raises(SchemaIsOlder, match="schema none and this version needs 1: run"):
+            await check_schema(url, folder)
+
+        await migrate(url, folder)
+        await check_schema(url, folder)
+
+    async def test_an_older_schema_is_refused_with_what_to_run(
+        self, url: str, tmp_path: Path
+    ) -> None:
+        await migrate(url, migrations(tmp_path / "1", (ACCOUNTS,)))
+        folder = migrations(tmp_path / "2", (ACCOUNTS,), (PLAYERS,))
+
+        with pytest.raises(SchemaIsOlder, match=r"schema 1 and .* 2: run python -m .*\.migrate"):
+            await check_schema(url, folder)
+
+    async def test_a_newer_schema_is_said_and_left_alone(self, url: str, tmp_path: Path) -> None:
+        """A release is rolled back while its schema stays."""
+        await migrate(url, migrations(tmp_path / "2", (ACCOUNTS,), (PLAYERS,)))
+        before = migrations(tmp_path / "1", (ACCOUNTS,))
+
+        for accept in (check_schema, migrate):
+            with capture_logs() as logs:
+                await accept(url, before)
+            assert [(one["event"], one["schema"], one["knows"]) for one in logs] == [
+                ("schema_is_newer", "2", "1")
+            ]
+
+    async def test_anothers_database_is_neither_migrated_nor_used(
+        self, url: str, tmp_path: Path
+    ) -> None:
+        folder = migrations(tmp_path, (ACCOUNTS,))
+        await migrate(url, folder)
+        database = Database(url)
+        rename = text("UPDATE alembic_version SET version_num = 'a1b2'")
+        await database.transact(lambda connection: connection.execute(rename))
+        await database.close()
+
+        for accept in (check_schema, migrate):
+            with pytest.raises(SchemaUnknown, match="'a1b2'"):
+                await accept(url, folder)

@@ -7,9 +7,9 @@ from okey_runtime.config import (
     DEV_ISSUER,
     Environment,
     ServiceSettings,
-    SettingsRefused,
     refuse_in_production,
 )
+from okey_runtime.environment import SettingsRefused
 
 
 class FastSettings(ServiceSettings):
@@ -31,6 +31,18 @@ def production(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_forgotten_environment_means_production(monkeypatch: pytest.MonkeyPatch) -> None:
     production(monkeypatch)
     assert ServiceSettings.read().environment is Environment.PRODUCTION
+
+
+def test_in_production_a_job_migrates_unless_a_variable_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    production(monkeypatch)
+    assert not ServiceSettings.read().migrates_itself
+    monkeypatch.setenv("OKEY_MIGRATES", "true")
+    assert ServiceSettings.read().migrates_itself
+    monkeypatch.delenv("OKEY_MIGRATES")
+    monkeypatch.setenv("OKEY_ENVIRONMENT", "test")
+    assert ServiceSettings.read().migrates_itself
 
 
 def test_production_does_not_start_without_a_jwks_file(monkeypatch: pytest.MonkeyPatch) -> None:

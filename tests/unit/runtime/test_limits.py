@@ -18,7 +18,7 @@ from okey_runtime.config import ServiceSettings
 from okey_runtime.errors import STATUS_DETAILS_KEY, RpcFailure
 from okey_runtime.identity import Identity, Role
 from okey_runtime.limits import Buckets, CallLimits, Gate, RateLimited, TooManyStreams
-from okey_runtime.server import ServiceServer, server_options
+from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
 from tests.unit.runtime.caller import Caller
 from tests.unit.runtime.echo import BIDI, SERVER_STREAM, UNARY, WRITER, EchoApp, ask
@@ -193,15 +193,6 @@ def test_what_is_counted_is_given_back_whatever_happens() -> None:
             raise KeyError
     with gate.stream(player("ayse")), pytest.raises(TooManyStreams):
         gate.stream(player("ayse")).__enter__()
-
-
-def test_a_server_bounds_messages_metadata_streams_and_pings(settings: ServiceSettings) -> None:
-    options = dict(server_options(settings))
-    assert options["grpc.max_receive_message_length"] == 1 << 20
-    assert options["grpc.max_metadata_size"] == 8 << 10
-    assert options["grpc.absolute_max_metadata_size"] == 16 << 10
-    assert options["grpc.max_concurrent_streams"] == settings.max_streams_per_connection
-    assert options["grpc.http2.min_ping_interval_without_data_ms"] == 5_000
 
 
 async def test_metadata_beyond_the_limit_is_refused(serve: Serve) -> None:

@@ -4,6 +4,7 @@ import orjson
 import pytest
 from grpc_health.v1 import health_pb2
 from pydantic import SecretStr
+from structlog.testing import capture_logs
 
 from okey_runtime.logging import LogFormat, configure_logging, get_logger, log_context
 
@@ -87,3 +88,17 @@ def test_a_person_can_read_the_console_form(capsys: pytest.CaptureFixture[str]) 
     assert "table_opened" in text
     assert "table_id=t1" in text
     assert not text.startswith("{")
+
+
+def test_a_logger_that_was_used_follows_a_later_set_up(capsys: pytest.CaptureFixture[str]) -> None:
+    """Modules keep their loggers for good; whoever listens to them later hears them too."""
+    logger = get_logger("x")
+    configure_logging("wallet")
+    logger.info("first")
+    configure_logging("engine")
+    logger.info("second")
+    assert [line["service"] for line in lines(capsys)] == ["wallet", "engine"]
+    with capture_logs() as heard:
+        logger.info("third")
+    assert [line["event"] for line in heard] == ["third"]
+    assert lines(capsys) == []

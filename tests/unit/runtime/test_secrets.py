@@ -8,8 +8,9 @@ import redis.exceptions
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from okey_runtime.config import ServiceSettings, SettingsRefused
+from okey_runtime.config import ServiceSettings
 from okey_runtime.database import Database
+from okey_runtime.environment import SettingsRefused
 from okey_runtime.migrations import migrate
 from okey_runtime.redis import open_redis
 from okey_runtime.storage import DatabaseAway

@@ -11,7 +11,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from okey_runtime.channel import open_channel
 from okey_runtime.config import Environment, Reflection, ServiceSettings
-from okey_runtime.server import JwksMissing, ServiceServer, server_options
+from okey_runtime.server import JwksMissing, ServiceServer
 from okey_runtime.service_token import MetadataProvider, fixed_token
 from tests.unit.runtime.caller import Caller
 from tests.unit.runtime.conftest import Connect
@@ -245,12 +245,6 @@ async def test_an_app_that_does_not_start_is_closed(
     assert app.log == ["closed"]
     assert settings.address_file is not None
     assert not settings.address_file.exists()
-
-
-def test_connections_grow_old_only_where_it_is_asked(settings: ServiceSettings) -> None:
-    assert "grpc.max_connection_age_ms" not in dict(server_options(settings))
-    aged = settings.model_copy(update={"max_connection_age_ms": 60_000})
-    assert dict(server_options(aged))["grpc.max_connection_age_ms"] == 60_000
 
 
 async def test_a_message_above_the_limit_is_refused(

@@ -14,7 +14,6 @@ from okey_runtime.channel import open_channel
 from okey_runtime.checks import (
     database_check,
     judge_skew,
-    newest_schema,
     peer_check,
     skew_ms,
 )
@@ -25,6 +24,7 @@ from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.migrations import migrate
 from okey_runtime.readiness import Readiness
+from okey_runtime.schema import newest_schema
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
 from okey_runtime.status import OK, WARNING, WRONG, Found, Status, platform_version

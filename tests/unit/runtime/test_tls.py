@@ -10,8 +10,9 @@ import grpc
 import pytest
 from structlog.testing import capture_logs
 
-from okey_runtime.channel import open_channel
-from okey_runtime.config import ServiceSettings, SettingsRefused
+from okey_runtime.channel import open_channel, replicas_target
+from okey_runtime.config import ServiceSettings
+from okey_runtime.environment import SettingsRefused
 from okey_runtime.errors import RpcFailure
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
@@ -21,7 +22,7 @@ from okey_runtime.tls import (
     ClientTls,
     Plaintext,
     PlaintextRefused,
-    host_of,
+    hosts_of,
     is_loopback,
 )
 from okey_runtime.tls_roles import RolesMalformed, parse_roles
@@ -239,7 +240,17 @@ async def test_plaintext_beyond_loopback_is_served_by_a_setting_that_warns(serve
 
 
 @pytest.mark.parametrize(
-    "target", ["10.0.0.7:7402", "dns:///wallet:7400", "wallet:7403", "[::2]:1"]
+    "target",
+    [
+        *("10.0.0.7:7402", "dns:///wallet:7400", "wallet:7403", "[::2]:1"),
+        # Each address counts, wherever it stands.
+        *(
+            "ipv4:127.0.0.1:1,10.0.0.7:1",
+            "ipv4:10.0.0.7:1,127.0.0.1:1",
+            "ipv4:127.0.0.1:1,10.0.0.7",
+        ),
+        *("ipv6:[::1]:1,[::2]:1", "ipv4:127.0.0.1:1,"),
+    ],
 )
 async def test_nothing_is_sent_in_plaintext_beyond_this_machine(target: str) -> None:
     with pytest.raises(PlaintextRefused, match="not on this machine"):
@@ -249,19 +260,32 @@ async def test_nothing_is_sent_in_plaintext_beyond_this_machine(target: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("target", "host"),
+    ("target", "hosts"),
     [
-        ("127.0.0.1:7402", "127.0.0.1"),
-        ("dns:///localhost:1", "localhost"),
-        ("dns:127.0.0.1:1", "127.0.0.1"),
-        ("ipv4:127.0.0.1:1", "127.0.0.1"),
-        ("[::1]:7402", "::1"),
-        ("unix:/tmp/x", "localhost"),
+        ("127.0.0.1:7402", ["127.0.0.1"]),
+        ("dns:///localhost:1", ["localhost"]),
+        ("dns:127.0.0.1:1", ["127.0.0.1"]),
+        ("ipv4:127.0.0.1:1", ["127.0.0.1"]),
+        ("ipv4:127.0.0.1:1,127.0.0.2:2", ["127.0.0.1", "127.0.0.2"]),
+        ("ipv4:///127.0.0.1:1,127.0.0.2", ["127.0.0.1", "127.0.0.2"]),
+        ("[::1]:7402", ["::1"]),
+        ("ipv6:[::1]:1,[::1]:2", ["::1", "::1"]),
+        ("unix:/tmp/x", ["localhost"]),
     ],
 )
-def test_the_host_of_a_target_is_found(target: str, host: str) -> None:
-    assert host_of(target) == host
-    assert is_loopback(host)
+async def test_the_hosts_of_a_target_are_found(target: str, hosts: list[str]) -> None:
+    assert hosts_of(target) == hosts
+    assert all(map(is_loopback, hosts))
+    async with open_channel(target):
+        pass
+
+
+async def test_replicas_on_this_machine_are_dialled_in_plaintext() -> None:
+    """What a cluster of processes on loopback is to its callers."""
+    async with open_channel(replicas_target(["127.0.0.1:7501", "127.0.0.1:7502"])):
+        pass
+    with pytest.raises(PlaintextRefused):
+        open_channel(replicas_target(["127.0.0.1:7501", "10.0.0.7:7502"]))
 
 
 @pytest.mark.parametrize(

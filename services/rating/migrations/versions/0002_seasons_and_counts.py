@@ -1,8 +1,4 @@
-"""Seasons; the counts from which a rank is read; what tells a stale copy of a board.
-
-While replicas of the version before are still there they read on as before. What they would write
-is refused, because it would miss the counts, and the engine repeats it until a new replica answers.
-"""
+"""Seasons; the counts from which a rank is read; what tells a stale copy of a board."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -14,6 +10,11 @@ revision = "0002"
 down_revision = "0001"
 branch_labels = None
 depends_on = None
+
+BEFORE_GOES_ON = (
+    "Replicas of the version before read on as before. What they would write is refused, because it"
+    " would miss the counts, and the engine repeats it until a new replica answers."
+)
 
 RECORD_ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 PLAYER_ID = sa.String(64).with_variant(sa.String(64, collation="C"), "postgresql")

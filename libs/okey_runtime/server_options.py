@@ -1,0 +1,69 @@
+"""What gRPC itself is told about every server: how much it takes in, and for how long it waits.
+
+docs/security.md says why each value is as it is; a test compares the two.
+"""
+
+from typing import Final
+
+from okey_runtime.config import ServiceSettings
+
+Options = list[tuple[str, int]]
+
+_METADATA_BYTES: Final = 8 << 10
+_HANDSHAKE_MS: Final = 10_000
+_KEEPALIVE_MS: Final = 20_000
+_PING_TIMEOUT_MS: Final = 10_000
+_PING_INTERVAL_MS: Final = 5_000
+_MOST_PENDING: Final = 20_000
+_PROBES: Final = 100
+_PROBE_BYTES: Final = 4 << 10
+_PROBE_AGE_MS: Final = 60_000
+_PROBE_GRACE_MS: Final = 5_000
+
+_EVERYWHERE: Final[Options] = [
+    # Otherwise a second process on the same port would silently take half of the calls.
+    ("grpc.so_reuseport", 0),
+    ("grpc.enable_http_proxy", 0),
+    # By default a connection that says nothing is kept for two minutes, and costs memory.
+    ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
+    # Beyond the first some of it is refused, beyond the second all.
+    ("grpc.max_metadata_size", _METADATA_BYTES),
+    ("grpc.absolute_max_metadata_size", 2 * _METADATA_BYTES),
+    ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
+    ("grpc.keepalive_timeout_ms", _PING_TIMEOUT_MS),
+    # What counts in the end: by default a ping's answer is waited for for a minute.
+    ("grpc.http2.ping_timeout_ms", _PING_TIMEOUT_MS),
+    ("grpc.keepalive_permit_without_calls", 1),
+    # This is the name that works; the one with "recv" in it does nothing, and clients' pings end in
+    # GOAWAY.
+    ("grpc.http2.min_ping_interval_without_data_ms", _PING_INTERVAL_MS),
+]
+
+
+def server_options(settings: ServiceSettings) -> Options:
+    """The options of a service's own port."""
+    options = [
+        *_EVERYWHERE,
+        ("grpc.max_receive_message_length", settings.max_message_bytes),
+        ("grpc.max_concurrent_streams", settings.max_streams_per_connection),
+        # By default a server cancels calls at random once 1,000 wait to be picked up, which a crowd
+        # that reconnects at the same moment reaches at once.
+        ("grpc.server.max_pending_requests", _MOST_PENDING),
+        ("grpc.server.max_pending_requests_hard_limit", _MOST_PENDING),
+    ]
+    if settings.max_connection_age_ms is not None:
+        options.append(("grpc.max_connection_age_ms", settings.max_connection_age_ms))
+    return options
+
+
+def probe_options() -> Options:
+    """The options of the port that serves health alone: whoever asks there comes anew each time, so
+    nothing is kept for long, whatever it says or does not say.
+    """
+    return [
+        *_EVERYWHERE,
+        ("grpc.max_receive_message_length", _PROBE_BYTES),
+        ("grpc.max_concurrent_streams", _PROBES),
+        ("grpc.max_connection_age_ms", _PROBE_AGE_MS),
+        ("grpc.max_connection_age_grace_ms", _PROBE_GRACE_MS),
+    ]

@@ -1,0 +1,81 @@
+"""docs/operations.md says what is so: its arithmetic, its alerts, and what it names."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+
+from okey_runtime.config import ServiceSettings
+from services.lobby.app import MAX_CONNECTIONS as LOBBY_TO_REDIS
+from tests.deploy.code import KEEPERS
+from tests.deploy.manifests import DEPLOY, ROOT, build, name_of
+
+PAGE: Final = (ROOT / "docs" / "operations.md").read_text("utf-8")
+SURGE: Final = 1
+"""A roll-out starts one pod more of each."""
+
+
+def most_pods() -> dict[str, int]:
+    """How many pods production scales each service to."""
+    found: dict[str, int] = {}
+    for one in build(DEPLOY / "overlays" / "prod"):
+        spec = one.get("spec")
+        if one["kind"] in ("ScaledObject", "HorizontalPodAutoscaler") and isinstance(spec, dict):
+            most = spec.get("maxReplicaCount", spec.get("maxReplicas"))
+            assert isinstance(most, int)
+            found[name_of(one)] = most
+    return found
+
+
+def each_connects() -> int:
+    default = ServiceSettings.model_fields["database_connections"].default
+    assert isinstance(default, int)
+    return default
+
+
+@pytest.mark.parametrize("service", KEEPERS)
+def test_connections_of_each_service_are_what_production_scales_to(service: str) -> None:
+    pods = most_pods()[service]
+    row = f"| {service} | {pods} | {pods + SURGE} | {(pods + SURGE) * each_connects()} |"
+
+    assert row in PAGE
+
+
+def test_connections_together_are_the_sum_of_all() -> None:
+    pods = most_pods()
+    together = sum((pods[name] + SURGE) * each_connects() + 1 for name in KEEPERS)
+
+    assert f"| **{together}** |" in PAGE
+    assert f"{pods['lobby']} lobbies × {LOBBY_TO_REDIS}" in PAGE
+
+
+def test_alerts_that_the_page_names_exist() -> None:
+    written = {
+        rule["alert"]
+        for file in (DEPLOY / "rules").glob("*.yaml")
+        for group in yaml.safe_load(file.read_text("utf-8"))["groups"]
+        for rule in group["rules"]
+        if "alert" in rule
+    }
+
+    assert set(re.findall(r"`(Okey[A-Z][A-Za-z]+)`", PAGE)) <= written
+
+
+def test_classes_of_secrets_are_those_that_pods_mount() -> None:
+    mounted = set(
+        re.findall(
+            r"secretProviderClass: (\S+)",
+            (DEPLOY / "components" / "external-secrets" / "kustomization.yaml").read_text("utf-8"),
+        )
+    )
+
+    assert mounted == {name for name in mounted if f"`{name}`" in PAGE}
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))])
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
+
+    assert [link for link in links if not (page.parent / link).exists()] == []

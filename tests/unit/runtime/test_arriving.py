@@ -1,0 +1,101 @@
+"""Calls that never send their message end by themselves, and only so many of them wait."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+import pytest
+
+from okey_runtime.arriving import Arrivals, RequestNotSent
+from okey_runtime.channel import open_channel
+from okey_runtime.config import ServiceSettings
+from okey_runtime.errors import RpcFailure, from_rpc_error
+from okey_runtime.server import ServiceServer
+from okey_runtime.service_token import fixed_token
+from tests.unit.runtime.caller import KINDS, Caller
+from tests.unit.runtime.echo import BIDI, CLIENT_STREAM, UNARY, EchoApp, ask
+from tests.unit.runtime.tokens import Issuer
+
+
+@pytest.fixture
+async def hasty(settings: ServiceSettings, issuer: Issuer) -> AsyncIterator[Caller]:
+    """A caller of a service that waits 50 ms for a message."""
+    changed = settings.model_copy(update={"first_message_ms": 50})
+    async with (
+        ServiceServer(EchoApp(changed), issuer.clock) as server,
+        open_channel(server.address, token=fixed_token(issuer.token("ayse"))) as channel,
+    ):
+        yield Caller(channel)
+
+
+async def without_message(caller: Caller, method: str, *, ends: bool) -> RpcFailure:
+    """How a call fails of which only the headers are sent, and then maybe its end."""
+    gives_stream = method not in (UNARY, CLIENT_STREAM)
+    make: Any = caller.channel.stream_stream if gives_stream else caller.channel.stream_unary
+    call = make(method)(timeout=10)
+    try:
+        if ends:
+            await call.done_writing()
+        answer = await (call.read() if gives_stream else call)
+    except grpc.aio.AioRpcError as error:
+        return from_rpc_error(error)
+    raise AssertionError(f"{method} was answered: {answer}")
+
+
+@pytest.mark.parametrize("method", KINDS)
+async def test_a_call_without_its_message_ends_by_itself(hasty: Caller, method: str) -> None:
+    failure = await without_message(hasty, method, ends=False)
+    assert (failure.code, failure.reason) == (
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+        "REQUEST_NOT_SENT",
+    )
+    assert failure.retry_after_ms == 1_000
+    await hasty.call(method, ask())
+
+
+@pytest.mark.parametrize(
+    "method", [method for method in KINDS if method not in (CLIENT_STREAM, BIDI)]
+)
+async def test_a_call_that_ends_without_its_message_is_malformed(
+    hasty: Caller, method: str
+) -> None:
+    assert (await without_message(hasty, method, ends=True)).reason == "MALFORMED_REQUEST"
+
+
+async def test_a_stream_may_be_silent_after_its_first_message(hasty: Caller) -> None:
+    stream: Any = hasty.channel.stream_stream(BIDI)()
+    answers = []
+    for _ in range(2):
+        await stream.write(ask().SerializeToString())
+        answers.append(await stream.read())
+        await asyncio.gather(without_message(hasty, UNARY, ends=False))  # takes longer than it may
+    assert answers == [ask("ayse").SerializeToString()] * 2
+    stream.cancel()
+
+
+async def test_of_too_many_that_wait_the_oldest_is_ended() -> None:
+    arrivals = Arrivals(within_ms=3_600_000, most=2)
+    never = asyncio.Event()
+    waiting = [asyncio.create_task(arrivals.of(never.wait())) for _ in range(2)]
+    await asyncio.sleep(0)
+    third = asyncio.create_task(arrivals.of(never.wait()))
+    with pytest.raises(RequestNotSent):
+        await waiting[0]
+    assert await arrivals.of(_at_once()) == "here"
+    with pytest.raises(RequestNotSent):
+        await waiting[1]
+    never.set()
+    assert await third is True
+
+
+async def _at_once() -> str:
+    return "here"
+
+
+async def test_an_error_of_the_message_itself_is_passed_on() -> None:
+    async def broken() -> None:
+        raise TimeoutError("of something else")
+
+    with pytest.raises(TimeoutError, match="something else"):
+        await Arrivals(within_ms=3_600_000).of(broken())
