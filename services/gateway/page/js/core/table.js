@@ -104,7 +104,8 @@ export const isSeated = (table) => table.viewer !== NOBODY;
 export const ownSeat = (table) => table.seats[table.viewer] ?? null;
 
 /** Whether it is the viewer's turn. */
-export const isOwnTurn = (table) => isSeated(table) && table.round?.turn?.seat === table.viewer;
+export const isOwnTurn = (table) =>
+  isSeated(table) && table.phase === "PLAYING" && table.round?.turn?.seat === table.viewer;
 
 /** Where a seat is drawn: oneself at the bottom, the next to play on the right (U1). */
 export function placeOf(table, seat) {

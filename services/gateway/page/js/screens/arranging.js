@@ -49,9 +49,10 @@ export class Arranging {
     const screen = this.#screen;
     try {
       const { groups, loose, distance } = await this.#ask();
-      this.#lay(pack([...groups, loose]));
+      this.#lay(pack(groups));
       screen.loose = distance === 0 ? slotsOf(screen.slots, loose) : new Set();
-      screen.app.say(distance === 0 ? screen.t("arrange.ready") : screen.t("arrange.distance", { distance }), { isShown: true });
+      screen.distance = distance;
+      screen.app.say(distance === 0 ? screen.t("arrange.ready") : screen.t("arrange.distance", { distance }));
       screen.render();
     } catch (refusal) {
       screen.app.warn(refusalText(screen.t, refusal.reason));
@@ -60,10 +61,10 @@ export class Arranging {
 
   async #ask() {
     const answer = await this.#screen.app.rpc.call("TableService", "ArrangeRack", { table_id: this.#screen.tableId });
-    const melds = answer.melds.map((meld) => ({ isMeld: meld.kind !== "MELD_KIND_UNSPECIFIED", tiles: meld.tiles.map(tileFrom) }));
+    const isMeld = (meld) => meld.kind !== "MELD_KIND_UNSPECIFIED";
     return {
-      groups: melds.filter((meld) => meld.isMeld).map((meld) => meld.tiles),
-      loose: melds.filter((meld) => !meld.isMeld).flatMap((meld) => meld.tiles),
+      groups: answer.melds.map((meld) => meld.tiles.map(tileFrom)),
+      loose: answer.melds.filter((meld) => !isMeld(meld)).flatMap((meld) => meld.tiles.map(tileFrom)),
       distance: answer.distance,
     };
   }

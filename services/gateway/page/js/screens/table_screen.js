@@ -37,6 +37,7 @@ export class TableScreen {
     this.newest = -1;
     this.leaving = -1;
     this.loose = new Set();
+    this.distance = null;
     this.wished = -1;
     this.moves = new Moves(this);
     this.arranging = new Arranging(this);
@@ -98,6 +99,7 @@ export class TableScreen {
     this.leaving = -1;
     this.picked = -1;
     this.loose = new Set();
+    this.distance = null;
     this.app.storage.setItem(`okey.rack.${this.tableId}`, JSON.stringify(this.slots));
   }
 
@@ -160,6 +162,7 @@ export class TableScreen {
     const { table, t } = this;
     if (!table.round || table.phase !== "PLAYING") return "";
     if (this.picked >= 0) return t("hint.moved");
+    if (this.distance !== null) return this.distance === 0 ? t("arrange.ready") : t("arrange.distance", { distance: this.distance });
     if (isOwnTurn(table)) return t(table.round.turn.hasDrawn || table.can.has("DISCARD") ? "hint.discard" : "hint.draw");
     return table.round.turn ? t("hint.others", { name: this.nameOf(table.round.turn.seat) }) : "";
   }
@@ -179,6 +182,7 @@ export class TableScreen {
       isTarget: this.selected >= 0 && this.table.can.has("DISCARD"),
       connection: this.app.connectionState,
       hint: this.#hint(),
+      distance: this.distance,
     };
     const focused = document.activeElement?.closest?.("#rack .tile") ? this.focusSlot : -1;
     show(this.#root, tableView({ t: this.t, clock: this.app.clock }, model));

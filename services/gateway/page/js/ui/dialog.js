@@ -1,5 +1,6 @@
 // One dialog at a time, on the browser's own <dialog>: it keeps the focus in, and Escape closes it.
 import { h, show } from "./dom.js";
+import { icon } from "./icons.js";
 
 /** The dialog of the page; `onDo(action, element)` hears its buttons. */
 export class Dialog {
@@ -42,7 +43,7 @@ export class Dialog {
         { class: "dialog-body", "data-key": name },
         h("div", { class: "dialog-head" },
           h("h2", { id: "dialog-title" }, title),
-          closeLabel ? h("button", { class: "icon-button", type: "button", "data-do": "closeDialog", "aria-label": closeLabel }, "✕") : null),
+          closeLabel ? h("button", { class: "icon-button", type: "button", "data-do": "closeDialog", "aria-label": closeLabel }, icon("close")) : null),
         content,
       ),
     );

@@ -1,6 +1,7 @@
 // The lobby: the list of tables with its filters, ways to a match, and who one is.
 import { chips } from "./centre_view.js";
 import { h } from "./dom.js";
+import { icon } from "./icons.js";
 
 const option = (t, key, value, chosen) => h("option", { value, selected: value === chosen }, t(key));
 
@@ -105,16 +106,16 @@ function waysView(t) {
     h(
       "button",
       { class: `way way-${action}`, type: "button", "data-do": action },
-      h("span", { class: "way-art", "aria-hidden": "true" }, art),
+      h("span", { class: "way-art", "aria-hidden": "true" }, icon(art)),
       h("strong", null, t(title)),
       h("span", { class: "way-note" }, t(note)),
     );
   return h(
     "section",
     { class: "ways", "aria-label": t("ways.label") },
-    way("quick", "ways.quick", "ways.quickNote", "⚡"),
-    way("solo", "ways.solo", "ways.soloNote", "🤖"),
-    way("create", "ways.create", "ways.createNote", "＋"),
+    way("quick", "ways.quick", "ways.quickNote", "bolt"),
+    way("solo", "ways.solo", "ways.soloNote", "robot"),
+    way("create", "ways.create", "ways.createNote", "plus"),
   );
 }
 
@@ -151,7 +152,7 @@ export function topBar(t, model) {
     h("nav", { class: "tabs", "aria-label": t("nav.label") }, link("toLobby", "nav.lobby", "lobby"), link("toLeaders", "nav.leaders", "leaders"), link("toAccount", "nav.account", "account")),
     h("button", { class: "me", type: "button", "data-do": "toAccount", "aria-label": t("nav.balance", { name: model.name, balance: model.balance ?? 0 }) },
       h("span", { class: "me-name" }, model.name), model.balance === null ? null : chips(t, model.balance, "")),
-    h("button", { class: "icon-button", type: "button", "data-do": "openMenu", "aria-label": t("menu.open"), title: t("menu.open") }, "☰"),
+    h("button", { class: "icon-button", type: "button", "data-do": "openMenu", "aria-label": t("menu.open"), title: t("menu.open") }, icon("menu")),
   );
 }
 

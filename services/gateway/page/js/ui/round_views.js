@@ -1,5 +1,6 @@
 // A finished round to look at: move by move, and the check that its deal was fair.
 import { h } from "./dom.js";
+import { icon } from "./icons.js";
 import { tilesView, tileView } from "./tile_view.js";
 import { tileText } from "../core/i18n.js";
 
@@ -21,7 +22,7 @@ export const frameText = (t, frame, nameOf) =>
 /** The replay: all racks at one moment, and the way to the next. */
 export function replayView(t, { frames, at, isRunning, nameOf }) {
   const frame = frames[at];
-  const button = (action, label, text) => h("button", { class: "icon-button", type: "button", "data-do": action, "aria-label": label, title: label }, text);
+  const button = (action, label, text) => h("button", { class: "icon-button", type: "button", "data-do": action, "aria-label": label, title: label }, icon(text));
   return h(
     "div",
     { class: "replay" },
@@ -33,9 +34,9 @@ export function replayView(t, { frames, at, isRunning, nameOf }) {
     h("p", { class: "replay-said", role: "status" }, frameText(t, frame, nameOf)),
     h("ul", { class: "result-racks" }, frame.playing.map((seat) => seatRow(t, frame, seat, nameOf(seat)))),
     h("div", { class: "replay-controls" },
-      button("replayBack", t("replay.back"), "◀"),
-      button("replayRun", t(isRunning ? "replay.pause" : "replay.run"), isRunning ? "❚❚" : "▶"),
-      button("replayOn", t("replay.on"), "▶|"),
+      button("replayBack", t("replay.back"), "first"),
+      button("replayRun", t(isRunning ? "replay.pause" : "replay.run"), isRunning ? "pause" : "play"),
+      button("replayOn", t("replay.on"), "next"),
       h("input", { type: "range", min: 0, max: frames.length - 1, value: at, "data-input": "replayAt", "aria-label": t("replay.move") }),
       h("span", { class: "replay-at" }, `${at + 1} / ${frames.length}`)),
   );

@@ -2,6 +2,7 @@
 import { placeOf, seatBefore, takesFrom } from "../core/table.js";
 import { clockText } from "../core/clock.js";
 import { h } from "./dom.js";
+import { icon } from "./icons.js";
 import { tileView } from "./tile_view.js";
 
 /** The name that a seat goes by. */
@@ -31,7 +32,7 @@ function avatar(ctx, table, seat, isTurn) {
       "data-total": isTurn ? table.turnMs : null,
       vars: { "--hue": hueOf(name), "--share": isTurn ? Math.min(1, left / table.turnMs) : 0 },
     },
-    h("span", { class: "avatar-face", "aria-hidden": "true" }, isHouse ? "🤖" : [...name][0]?.toUpperCase()),
+    h("span", { class: "avatar-face", "aria-hidden": "true" }, isHouse ? icon("robot") : [...name][0]?.toLocaleUpperCase(t.language)),
     isTurn
       ? h("span", { class: "avatar-clock", "data-clock": true, role: "timer", "aria-label": t("turn.left") }, clockText(left))
       : null,

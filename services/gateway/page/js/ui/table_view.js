@@ -2,11 +2,12 @@
 import { isOwnTurn, isSeated } from "../core/table.js";
 import { chips, roundCentre, waitCentre } from "./centre_view.js";
 import { h } from "./dom.js";
+import { icon } from "./icons.js";
 import { rackView } from "./rack_view.js";
 import { pilesShown, pileView, seatView } from "./seat_view.js";
 
-const icon = (name, label, action, more = {}) =>
-  h("button", { class: "icon-button", type: "button", "data-do": action, title: label, "aria-label": label, ...more }, name);
+const iconButton = (name, label, action) =>
+  h("button", { class: "icon-button", type: "button", "data-do": action, title: label, "aria-label": label }, icon(name));
 
 function barView(t, table, model) {
   const isKlasik = table.variant === "KLASIK";
@@ -14,7 +15,7 @@ function barView(t, table, model) {
   return h(
     "header",
     { class: "table-bar" },
-    icon("‹", t("table.toLobby"), "toLobby"),
+    iconButton("back", t("table.toLobby"), "toLobby"),
     h("h1", { class: "table-title" }, title, table.round && isKlasik ? h("span", { class: "round-no" }, t("table.round", { round: table.round.no })) : null),
     h(
       "div",
@@ -25,8 +26,8 @@ function barView(t, table, model) {
     ),
     table.can.has("FORFEIT") ? h("button", { class: "button is-quiet", type: "button", "data-do": "askForfeit" }, t("forfeit.button")) : null,
     table.can.has("LEAVE") ? h("button", { class: "button is-quiet", type: "button", "data-do": "leave" }, t("table.leave")) : null,
-    table.matchNo > 0 ? icon("⚖", t("fair.open"), "openFairness") : null,
-    icon("☰", t("menu.open"), "openMenu"),
+    table.matchNo > 0 ? iconButton("scale", t("fair.open"), "openFairness") : null,
+    iconButton("menu", t("menu.open"), "openMenu"),
     model.connection === "open" ? null : h("p", { class: "connection", role: "status" }, t(`connection.${model.connection}`)),
   );
 }
@@ -90,7 +91,7 @@ function actionsView(t, table, model) {
     "div",
     { class: "actions" },
     h("div", { class: "turn-actions", role: "group", "aria-label": t("act.label") }, turnActions(t, table, model)),
-    h("p", { class: `hint${isOwnTurn(table) ? " is-own" : ""}` }, model.hint),
+    h("p", { class: `hint${isOwnTurn(table) ? " is-own" : ""}`, "data-missing": model.distance }, model.hint),
     arrangeActions(t),
   );
 }
