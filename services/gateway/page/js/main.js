@@ -232,6 +232,7 @@ class App {
   #tick() {
     tick(document, this.clock, clockText);
     this.lobby.tick();
+    this.table?.tick();
   }
 }
 

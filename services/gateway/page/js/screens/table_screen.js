@@ -14,6 +14,8 @@ import { Moves } from "./moves.js";
 import { RackKeys } from "./rack_keys.js";
 import { Results } from "./results.js";
 
+const SHORT_MS = 10_000;
+
 const eventOf = (event) => {
   const [kind, body] = Object.entries(event)[0] ?? ["", {}];
   return { kind, body };
@@ -23,6 +25,7 @@ const eventOf = (event) => {
 export class TableScreen {
   #root;
   #isHeld = false;
+  #warnedTurn = 0;
 
   constructor(app, root, tableId, { invite = "" } = {}) {
     this.app = app;
@@ -67,6 +70,7 @@ export class TableScreen {
     this.table = tableFrom(view);
     this.#follow(was, events);
     this.render();
+    if (!was) this.#root.querySelector("#felt")?.focus({ preventScroll: true });
     fly(this.#root, events, { before, viewer: this.table.viewer, newest: this.newest, own: this.moves.takeFlight() });
     this.#tell(was, events);
     this.results.follow(events, was);
@@ -199,6 +203,15 @@ export class TableScreen {
   /** Whether there is a match here that the player is part of. */
   get isPlaying() {
     return this.table !== null && isSeated(this.table) && this.table.phase !== "CLOSED";
+  }
+
+  /** Say when the own time grows short, once a turn. */
+  tick() {
+    if (!this.table || !isOwnTurn(this.table)) return;
+    const { number, deadlineMs } = this.table.round.turn;
+    if (this.#warnedTurn === number || this.app.clock.leftMs(deadlineMs) > SHORT_MS) return;
+    this.#warnedTurn = number;
+    this.app.say(this.t("said.tenSeconds"));
   }
 
   /** Let go. */
