@@ -2,15 +2,18 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import orjson
+import pytest
 from pydantic import SecretStr
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
 
 from okey_runtime.server import ServiceServer
 from services.gateway.app import GatewayApp
@@ -44,6 +47,14 @@ class Browser:
                 if not key or key in frame:
                     return frame
 
+    async def close_code(self) -> int:
+        """The code of the close that comes next."""
+        async with asyncio.timeout(PATIENCE_S):
+            with pytest.raises(ConnectionClosed) as closed:
+                await self.socket.recv()
+        assert closed.value.rcvd is not None
+        return closed.value.rcvd.code
+
     async def ask(self, **command: Any) -> Frame:
         """Send a command; the result that answers it, what else comes meanwhile is only kept."""
         request_id = f"request-{next(self._numbers)}"
@@ -74,9 +85,22 @@ class Stand(Everything):
             engine_address=self.engine_address,
             wallet_address=self._addresses["wallet"],
             rating_address=self._addresses["rating"],
-            gateway_guest_key_file=self.folder / "signing-key.json",
-            **{**self._shared("gateway"), **settings},
+            **{
+                **self._shared("gateway"),
+                "gateway_guest_key_file": self.folder / "signing-key.json",
+                **settings,
+            },
         )
+
+
+async def rpc(gateway: ServiceServer, token: str, path: str, **request: Any) -> Frame:
+    """The answer to one call."""
+    async with http(gateway) as client:
+        headers = {"authorization": f"Bearer {token}"}
+        answer = await client.post(f"rpc/{path}", json=request, headers=headers)
+        assert answer.status_code == 200, answer.text
+        found: Frame = answer.json()
+        return found
 
 
 def url_of(gateway: ServiceServer) -> str:
@@ -86,10 +110,19 @@ def url_of(gateway: ServiceServer) -> str:
 
 
 @asynccontextmanager
-async def browser(gateway: ServiceServer, token: str = "", **hello: Any) -> AsyncIterator[Browser]:
+async def browser(
+    gateway: ServiceServer,
+    token: str = "",
+    *,
+    headers: Mapping[str, str] | None = None,
+    **hello: Any,
+) -> AsyncIterator[Browser]:
     """A connection; with a token it has said hello."""
     address = url_of(gateway).replace("http", "ws", 1) + "ws"
-    async with connect(address, proxy=None) as socket:
+    quiet = logging.getLogger("tests.browser")
+    quiet.setLevel(logging.WARNING)  # else the client itself logs every frame at debug level
+    opening = connect(address, proxy=None, additional_headers=headers, logger=quiet)
+    async with opening as socket:
         found = Browser(socket)
         if token:
             await found.say(hello={"token": token, **hello})
