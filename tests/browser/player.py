@@ -110,12 +110,57 @@ class Player:
         await self.page.wait_for_selector(".is-own-turn .rack, #dialog[open] .result")
         return not await self.result.is_visible()
 
+    async def choose_language(self, code: str) -> None:
+        """Through the menu."""
+        await self.page.click("[data-do=openMenu]")
+        await self.page.click(f"#dialog [data-do=language][data-language={code}]")
+        await self.page.keyboard.press("Escape")
+        await expect(self.page.locator("html")).to_have_attribute("lang", code)
+
+    async def give_up(self) -> str:
+        """Give the match up, and go to the lobby; the words that named the price first."""
+        await self.page.click("[data-do=askForfeit]")
+        words = await self.page.locator("#dialog .question").inner_text()
+        await self.page.click("#dialog [data-do=forfeit]")
+        await expect(self.page.locator("[data-do=askForfeit]")).to_have_count(0)
+        await self.to_lobby()
+        return words
+
+    async def to_lobby(self) -> None:
+        """Away from the table, by its bar."""
+        await self.page.keyboard.press("Escape")
+        await self.page.click(".table-bar [data-do=toLobby]")
+        await self.page.wait_for_selector(".lobby")
+
+    async def show_gosterge(self) -> bool:
+        """Show the second gösterge where the page offers it."""
+        button = self.actions.locator("[data-do=showGosterge]")
+        if not await button.count():
+            return False
+        await button.click()
+        await expect(button).to_have_count(0)
+        return True
+
+    async def is_match_going_on(self) -> bool:
+        """After a round: whether another one follows, which has begun then."""
+        dialog = "document.getElementById('dialog')"
+        await self.page.wait_for_function(
+            f"() => {dialog}.querySelector('.figures') || !{dialog}.open"
+        )
+        return not await self.page.locator("#dialog[open] .figures").count()
+
     async def draw(self) -> None:
         """Draw from the stock where a draw is due."""
         button = self.actions.locator("[data-do=drawStock]")
         if await button.count():
             await button.click()
             await expect(self.tiles).to_have_count(15)
+
+    async def draw_by_touch(self) -> None:
+        """Tap the stock where a draw is due."""
+        if await self.tiles.count() == 14:
+            await self.page.locator(".stock").tap()
+        await expect(self.tiles).to_have_count(15)
 
     async def sort(self) -> bool:
         """Sort by melds; whether the page says that the hand can finish."""
@@ -134,6 +179,7 @@ class Player:
         """Lay the tile that is marked as loose on the gösterge."""
         await self.page.locator("#rack .tile.is-loose").first.click()
         await self.page.click(".gosterge")
+        await expect(self.result).to_be_visible()
 
     async def play_turn(self) -> None:
         """Draw, then finish or discard."""

@@ -39,11 +39,11 @@ export class Books {
     return newest.reverse();
   }
 
-  /** Chips that a settled match brought beside the stake that it cost; null where the wallet does not answer. */
-  async matchChips(matchId, stake) {
+  /** Chips that a settled match brought or cost, its stake included; null where the wallet does not answer. */
+  async matchChips(matchId) {
     try {
       const ofMatch = (await this.postings()).filter((posting) => posting.match_id === matchId);
-      return ofMatch.reduce((sum, posting) => sum + Number(posting.amount), -stake);
+      return ofMatch.reduce((sum, posting) => sum + Number(posting.amount), 0);
     } catch {
       return null;
     }

@@ -3,8 +3,10 @@ import { refusalText } from "../core/i18n.js";
 import { deadlineOf } from "../core/table.js";
 import { h } from "../ui/dom.js";
 import { resultView } from "../ui/result_view.js";
+import { seatName } from "../ui/seat_view.js";
 import { Rounds } from "./rounds.js";
 
+const RATED = new Set(["OUTCOME_KIND_CANAK_WIN", "OUTCOME_KIND_KLASIK_WIN"]);
 const LADDERS = { CANAK: "LADDER_CANAK", KLASIK: "LADDER_KLASIK" };
 const LOOKS = 12;
 const LOOK_MS = 500;
@@ -40,38 +42,43 @@ export class Results {
     if (events.some(({ kind }) => kind === "settlement_confirmed")) this.#fetchBooks();
   }
 
+  #people(was) {
+    const screen = this.#screen;
+    const seats = (was ?? screen.table).seats;
+    return { names: seats.map(({ seat }) => seatName(screen.t, was ?? screen.table, seat)), viewer: (was ?? screen.table).viewer };
+  }
+
   #roundEnded(body, was) {
     const { table } = this.#screen;
     const round = { ...body, okey: was?.round?.okey ?? table.round?.okey ?? null };
-    this.#last = { round, match: null, books: null, matchNo: table.matchNo, roundNo: body.round_no };
+    this.#last = { round, match: null, people: this.#people(was), matchNo: table.matchNo, roundNo: body.round_no };
     if (body.result !== "ROUND_RESULT_CUT_SHORT" && body.result !== "ROUND_RESULT_VOIDED") this.#show();
   }
 
   #matchEnded(body, was) {
-    const screen = this.#screen;
-    const names = body.players.map((_, seat) => screen.nameOf(seat));
-    const viewer = body.players.indexOf(screen.app.session.playerId);
-    const books = { names, viewer: viewer < 0 ? was?.viewer : viewer, chips: null, ratings: null };
-    this.#last = { ...(this.#last ?? { round: null, matchNo: screen.table.matchNo, roundNo: 1 }), match: body, books };
+    const { table } = this.#screen;
+    const isRated = RATED.has(body.kind) && body.players.filter(Boolean).length > 1;
+    const books = { chips: null, ratings: isRated ? null : new Map() };
+    const none = { round: null, people: this.#people(was), matchNo: table.matchNo, roundNo: 1 };
+    this.#last = { ...(this.#last?.matchNo === table.matchNo ? this.#last : none), match: body, books };
     this.#show();
   }
 
   #show() {
     const { app, table } = this.#screen;
-    const { round, match, books } = this.#last;
     const nextLeft = deadlineOf(table, "NACHSPIEL");
-    const content = resultView(app.t, table, { round, match, books, nextLeft });
+    const content = resultView(app.t, table, { ...this.#last, nextLeft });
     app.dialog.show("result", app.t("result.title"), content, { closeLabel: app.t("menu.close"), isWide: true });
   }
 
   async #fetchBooks() {
     const last = this.#last;
     if (!last?.match) return;
-    const { app, table } = this.#screen;
+    const { app } = this.#screen;
     for (let look = 0; look < LOOKS && this.#last === last; look += 1) {
-      const [chips, ratings] = await Promise.all([app.books.matchChips(last.match.match_id, table.stake), this.#ratingChanges(last.match)]);
+      const [chips, ratings] = await Promise.all([app.books.matchChips(last.match.match_id), this.#ratingChanges(last.match)]);
       last.books.chips = chips ?? last.books.chips;
-      if (ratings.size || look === LOOKS - 1) last.books.ratings = ratings;
+      if (last.books.ratings === null && (ratings.size || look === LOOKS - 1)) last.books.ratings = ratings;
       if (app.dialog.name === "result" && this.#last === last) this.#show();
       if (last.books.chips !== null && last.books.ratings !== null) break;
       await pause(LOOK_MS);

@@ -43,7 +43,7 @@ export class Dragging {
   }
 
   #start(held) {
-    const source = held.element.matches(".tile") ? held.element : held.element.querySelector(".tile:last-of-type");
+    const source = held.element.matches(".tile") ? held.element : [...held.element.querySelectorAll(".tile")].at(-1);
     const box = source.getBoundingClientRect();
     held.ghost = source.cloneNode(true);
     held.ghost.removeAttribute("data-key");

@@ -1,29 +1,28 @@
 // How a round or a match ended: who won and how, everybody's tiles, chips, rating changes, and what comes next.
-import { tileFrom } from "../core/tiles.js";
+import { byColour, tileFrom } from "../core/tiles.js";
 import { h } from "./dom.js";
 import { change } from "./pages_view.js";
-import { seatName } from "./seat_view.js";
 import { tilesView, tileView } from "./tile_view.js";
 
 const finishOf = (name) => (name ?? "").slice("FINISH_KIND_".length);
 
-function headline(t, table, round, match) {
+function headline(t, { round, match, people }) {
   const winner = match?.winner ?? round?.seat ?? -1;
-  const name = winner >= 0 ? seatName(t, table, winner) : "";
+  const name = people.names[winner] ?? "";
   if (match?.kind === "OUTCOME_KIND_HOUSE_WIN") return t("result.house");
   if (winner < 0) return t(match ? "result.matchDrawn" : "result.roundDrawn");
-  if (winner === table.viewer) return t(match ? "result.youWonMatch" : "result.youWonRound");
+  if (winner === people.viewer) return t(match ? "result.youWonMatch" : "result.youWonRound");
   return t(match ? "result.wonMatch" : "result.wonRound", { name });
 }
 
-function racksOf(t, table, round) {
-  const racks = round.racks.map((rack) => rack.tiles.map(tileFrom));
+function racksOf(t, { round, people }) {
+  const racks = round.racks.map((rack) => rack.tiles.map(tileFrom).sort(byColour(round.okey)));
   return h(
     "ul",
     { class: "result-racks" },
     racks.map((rack, seat) =>
       rack.length
-        ? h("li", { class: seat === round.seat ? "is-winner" : null }, h("span", { class: "result-name" }, seatName(t, table, seat)), tilesView(t, rack, round.okey, t("result.rack", { name: seatName(t, table, seat) })))
+        ? h("li", { class: seat === round.seat ? "is-winner" : null }, h("span", { class: "result-name" }, people.names[seat]), tilesView(t, rack, round.okey, t("result.rack", { name: people.names[seat] })))
         : null,
     ),
   );
@@ -34,7 +33,7 @@ function howView(t, round) {
   return h("p", { class: "result-how" }, t(`finish.${finishOf(round.finish)}`), " ", tileView(t, tileFrom(round.laid), round.okey));
 }
 
-function figures(t, table, match, books) {
+function figures(t, table, { match, books, people }) {
   const rows = match.players.map((player, seat) => ({ player, seat }));
   return h(
     "table",
@@ -47,9 +46,9 @@ function figures(t, table, match, books) {
         h(
           "tr",
           { class: seat === match.winner ? "is-winner" : null },
-          h("td", null, books.names[seat]),
+          h("td", null, people.names[seat]),
           table.variant === "KLASIK" ? h("td", { class: "number" }, t.number(match.points?.[seat] ?? 0)) : null,
-          h("td", { class: "number" }, seat === books.viewer ? (books.chips === null ? "…" : t.signed(books.chips)) : "–"),
+          h("td", { class: "number" }, seat === people.viewer ? (books.chips === null ? "…" : t.signed(books.chips)) : "–"),
           h("td", { class: "number" }, ratingText(t, player, books.ratings)),
         ),
       ),
@@ -63,15 +62,18 @@ function ratingText(t, player, ratings) {
   return ratings.has(player) ? change(t, ratings.get(player)) : t("result.unrated");
 }
 
-/** The result dialog: `books` are chips and ratings as they become known, null until then. */
-export const resultView = (t, table, { round, match, books, nextLeft }) =>
+/**
+ * The result dialog. `people` are names and viewer as they were at the end; `books` chips and ratings as they become
+ * known, null until then; `nextLeft` when the time to decide is over.
+ */
+export const resultView = (t, table, { nextLeft, ...result }) =>
   h(
     "div",
     { class: "result", "data-key": "result" },
-    h("p", { class: "result-headline" }, headline(t, table, round, match)),
-    round ? howView(t, round) : null,
-    match ? figures(t, table, match, books) : null,
-    round ? racksOf(t, table, round) : null,
+    h("p", { class: "result-headline" }, headline(t, result)),
+    result.round ? howView(t, result.round) : null,
+    result.match ? figures(t, table, result) : null,
+    result.round ? racksOf(t, result) : null,
     h(
       "div",
       { class: "result-next" },

@@ -20,6 +20,7 @@ function avatar(ctx, table, seat, isTurn) {
   const { t, clock } = ctx;
   const name = seatName(t, table, seat);
   const isHouse = table.seats[seat].control === "HOUSE" || table.seats[seat].control === "STAND_IN";
+  const isFree = table.seats[seat].status === "FREE";
   const turn = table.round?.turn;
   const left = isTurn ? clock.leftMs(turn.deadlineMs) : 0;
   return h(
@@ -32,7 +33,7 @@ function avatar(ctx, table, seat, isTurn) {
       "data-total": isTurn ? table.turnMs : null,
       vars: { "--hue": hueOf(name), "--share": isTurn ? Math.min(1, left / table.turnMs) : 0 },
     },
-    h("span", { class: "avatar-face", "aria-hidden": "true" }, isHouse ? icon("robot") : [...name][0]?.toLocaleUpperCase(t.language)),
+    h("span", { class: "avatar-face", "aria-hidden": "true" }, isFree ? icon("plus") : isHouse ? icon("robot") : [...name][0]?.toLocaleUpperCase(t.language)),
     isTurn
       ? h("span", { class: "avatar-clock", "data-clock": true, role: "timer", "aria-label": t("turn.left") }, clockText(left))
       : null,
@@ -67,7 +68,6 @@ function backs(t, count, seat) {
 }
 
 function statusText(t, table, view) {
-  if (view.status === "FREE") return t("seat.free");
   if (view.status === "REQUESTED") return t("seat.paying");
   if (view.status === "DECIDING") return t("seat.deciding");
   return table.phase === "WAITING" || table.phase === "NACHSPIEL" ? t("seat.ready") : "";
