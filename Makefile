@@ -9,10 +9,11 @@ TYPED := libs services tools deploy tests
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run cluster demo test test-core test-rest test-all format lint protos protos-check \
+	protos-breaking protos-release \
 	bench arena mutations soak chaos chaos-tables manifests manifests-check sbom deploy-check clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## make .venv from the locks (done again only when they change)
 $(STAMP): requirements/dev.txt
@@ -79,6 +80,12 @@ protos: setup ## generate the Python stubs from protos/
 
 protos-check: setup ## fail if the committed stubs are not what protos/ gives
 	$(BIN)/python tools/protos.py check
+
+protos-breaking: setup ## fail if a change of protos/ breaks callers of the released interface
+	$(BIN)/python tools/protos.py breaking
+
+protos-release: setup ## make protos/ as it is the released interface, that later ones must not break
+	$(BIN)/python tools/protos.py release
 
 bench: setup ## measure hands, core, wallet, ratings, quick match and engine, each figure beside a reference
 	$(BIN)/python -m tests.bench

@@ -20,6 +20,7 @@ from services.lobby import (
     operator_servicer,
     player_ratings,
 )
+from services.lobby.asking import Asking
 from services.lobby.bot_bank import BotBank
 from services.lobby.engine_seats import EngineSeats
 from services.lobby.engine_tables import EngineTables
@@ -92,7 +93,9 @@ class LobbyApp:
             self._keep(host.dial(address, None, again, tls_name=name)),
         )
         bank = BotBank(self._keep(host.dial(settings.wallet_address, own, bot_bank.IDEMPOTENT)))
-        self._redis = SharedRedis(settings.redis_url, host.clock, MAX_CONNECTIONS)
+        self._redis = SharedRedis(
+            settings.redis_url, host.clock, settings.redis_budget_ms, MAX_CONNECTIONS
+        )
         tables = TableList(self._redis, engine, host.clock)
         self._watches = ListWatches(tables, host.clock, settings.most_list_watchers)
         limits = Limits(
@@ -161,7 +164,8 @@ class LobbyApp:
         host.spawn(self._matchmaker.run(), "matchmaker")
         host.spawn(self._ticket_watch.run(), "ticket-watch")
         whereabouts = Whereabouts(self._keep(host.dial(address, None, (), tls_name=name)))
-        return QuickMatch(whereabouts, ratings, tickets, self._ticket_watch, window, clock)
+        asking = Asking(whereabouts, ratings, tickets, clock)
+        return QuickMatch(asking, tickets, self._ticket_watch, window, clock)
 
     def _keep(self, channel: grpc.aio.Channel) -> grpc.aio.Channel:
         """Close it in the end."""
