@@ -20,6 +20,7 @@ from services.lobby import (
     operator_servicer,
     player_ratings,
 )
+from services.lobby.asking import Asking
 from services.lobby.bot_bank import BotBank
 from services.lobby.engine_seats import EngineSeats
 from services.lobby.engine_tables import EngineTables
@@ -163,7 +164,8 @@ class LobbyApp:
         host.spawn(self._matchmaker.run(), "matchmaker")
         host.spawn(self._ticket_watch.run(), "ticket-watch")
         whereabouts = Whereabouts(self._keep(host.dial(address, None, (), tls_name=name)))
-        return QuickMatch(whereabouts, ratings, tickets, self._ticket_watch, window, clock)
+        asking = Asking(whereabouts, ratings, tickets, clock)
+        return QuickMatch(asking, tickets, self._ticket_watch, window, clock)
 
     def _keep(self, channel: grpc.aio.Channel) -> grpc.aio.Channel:
         """Close it in the end."""

@@ -1,14 +1,12 @@
 """The engine's answers about seats, as quick match understands them."""
 
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from typing import Final
 
 import grpc
 
-from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
-from okey_runtime.channel import timeout_s
-from okey_runtime.errors import RpcFailure, from_rpc_error
+from okey_runtime.errors import RpcFailure
+from services.lobby.engine_calls import BOUND, GONE, NOT_THERE, asked, opening
 from services.lobby.engine_tables import Sitting
 from services.lobby.match_tables import (
     Chair,
@@ -28,8 +26,6 @@ IDEMPOTENT: Final = tuple(
 """What the channel may send again by itself. The seating repeats the rest, and must know that it
 does: a refusal of a second try does not tell what became of the first.
 """
-CALL_MS: Final = 5_000
-"""How long one call may take; nothing of it is under way any more after that."""
 
 _OUTCOME_UNKNOWN: Final = frozenset(
     {
@@ -61,11 +57,7 @@ _TABLE_IS_FULL: Final = frozenset(
     }
 )
 _NEVER_HERE: Final = frozenset({"LEFT_BEFORE_START", "INVITE_REQUIRED"})
-_GONE: Final = frozenset({"TABLE_NOT_FOUND", "TABLE_CLOSED"})
-_NOT_THERE: Final = frozenset({*_GONE, "NOT_SEATED"})
 _OPEN_PHASES: Final = (table_pb2.PHASE_WAITING, table_pb2.PHASE_NACHSPIEL)
-
-_Response = TypeVar("_Response")
 
 
 class EngineSeats:
@@ -78,20 +70,9 @@ class EngineSeats:
         self, request_id: str, player: str, name: str, terms: Terms, house_fill_after_ms: int
     ) -> SeatAnswer:
         """OpenTable; the same request of the same player makes one table."""
-        request = engine_pb2.OpenTableRequest(
-            request_id=request_id,
-            player=player,
-            display_name=name,
-            variant=common_pb2.Variant.ValueType(terms.variant),
-            mode=common_pb2.Mode.ValueType(terms.mode),
-            seat_count=terms.seat_count,
-            stake=terms.stake,
-            turn_timeout_ms=terms.turn_timeout_ms,
-            start_points=terms.start_points,
-            house_fill_after_ms=house_fill_after_ms,
-        )
+        request = opening(request_id, player, name, terms, house_fill_after_ms)
         try:
-            made = await _asked(self._tables.OpenTable, request)
+            made = await asked(self._tables.OpenTable, request)
         except RpcFailure as failure:
             return _refusal(failure, "")
         return Sits(made.table_id, made.seat, made.hold_status == engine_pb2.HOLD_STATUS_HELD)
@@ -108,7 +89,7 @@ class EngineSeats:
             seat=seat,
         )
         try:
-            taken = await _asked(self._tables.TakeSeat, request)
+            taken = await asked(self._tables.TakeSeat, request)
         except RpcFailure as failure:
             return _refusal(failure, table_id)
         return Sits(table_id, taken.seat, taken.hold_status == engine_pb2.HOLD_STATUS_HELD)
@@ -119,11 +100,11 @@ class EngineSeats:
             table_id=table_id, request_id=request_id, player=player
         )
         try:
-            await _asked(self._tables.LeaveSeat, request)
+            await asked(self._tables.LeaveSeat, request)
         except RpcFailure as failure:
-            if failure.reason in _NOT_THERE:
+            if failure.reason in NOT_THERE:
                 return None
-            if failure.reason != "MATCH_RUNNING":
+            if failure.reason != BOUND:
                 return Unknown(str(failure))
             look = await self.look(table_id)
             chair = look.chair_of(player) if isinstance(look, Look) else None
@@ -133,7 +114,7 @@ class EngineSeats:
     async def seat_of(self, player: str) -> Sitting | Unknown | None:
         """WhereAmI for the player."""
         try:
-            found = await _asked(self._tables.WhereAmI, engine_pb2.WhereAmIRequest(player=player))
+            found = await asked(self._tables.WhereAmI, engine_pb2.WhereAmIRequest(player=player))
         except RpcFailure as failure:
             return Unknown(str(failure))
         return Sitting(found.table_id, found.seat) if found.table_id else None
@@ -142,9 +123,9 @@ class EngineSeats:
         """GetTable, as a spectator sees it."""
         request = engine_pb2.GetTableRequest(table_id=table_id)
         try:
-            view = (await _asked(self._tables.GetTable, request)).view
+            view = (await asked(self._tables.GetTable, request)).view
         except RpcFailure as failure:
-            return None if failure.reason in _GONE else Unknown(str(failure))
+            return None if failure.reason in GONE else Unknown(str(failure))
         if view.phase == table_pb2.PHASE_CLOSED:
             return None
         chairs = [
@@ -169,10 +150,3 @@ def _refusal(failure: RpcFailure, table_id: str) -> SeatAnswer:
     if failure.code in _OUTCOME_UNKNOWN or not reason:
         return Unknown(str(failure))
     return Refused(reason)
-
-
-async def _asked(method: Callable[..., Awaitable[_Response]], request: object) -> _Response:
-    try:
-        return await method(request, timeout=timeout_s(CALL_MS / 1000))
-    except grpc.aio.AioRpcError as error:
-        raise from_rpc_error(error) from error

@@ -17,7 +17,7 @@ from typing import Final
 
 from okey_runtime.clock import Clock
 from okey_runtime.logging import get_logger
-from services.lobby.engine_seats import CALL_MS
+from services.lobby.engine_calls import CALL_MS
 from services.lobby.group import Claim, Member, Outcome, Verdict
 from services.lobby.group_store import GroupStore
 from services.lobby.match_tables import (

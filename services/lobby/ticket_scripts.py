@@ -4,7 +4,8 @@ Keys, all in one cluster slot by their hash tag, so that a script may touch seve
 
 - ``okey:{quick-match}:ticket:<player>``  hash of the player's newest ticket: ticket_id, bucket,
   state, rating (milli-points), enqueued_ms, since_ms (when it could first be matched), seen_ms
-  (when its client was last heard of), order (of arrival), fill_ms, avoided; while it is live name,
+  (when its client was last heard of), order (of arrival), fill_ms, avoided, held_until_ms (until
+  when it is not matched, since its player gives an old seat up), while it is live name,
   partner and code, while it is SEATING group; then table_id, seat, reason, ended_ms; goes away by
   itself
 - ``okey:{quick-match}:queue:<bucket>``  sorted set of the players who wait for the same terms, by

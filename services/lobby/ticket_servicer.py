@@ -9,20 +9,12 @@ from okey.api.lobby.v1 import lobby_pb2
 from okey.rules.variant import BotLevel
 from okey_runtime.clock import Clock
 from okey_runtime.identity import current_identity
+from services.lobby.asking import Asking
 from services.lobby.caller import Context, authorization_of
 from services.lobby.limits import Kind, Limits
-from services.lobby.player_ratings import PlayerRatings
-from services.lobby.ticket import (
-    QuickMatchUnavailable,
-    Ticket,
-    TicketBeingSeated,
-    TicketNotFound,
-    TicketState,
-    Wish,
-)
+from services.lobby.ticket import Ticket, TicketNotFound, Wish
 from services.lobby.ticket_store import TicketStore
 from services.lobby.ticket_watch import TicketWatch
-from services.lobby.whereabouts import Whereabouts
 from services.lobby.windows import RatingWindow
 from services.lobby.wire import terms_from, ticket_to
 
@@ -34,8 +26,7 @@ _CODE_BYTES: Final = 10
 class QuickMatch:
     """What the servicer of tickets needs."""
 
-    whereabouts: Whereabouts
-    ratings: PlayerRatings
+    asking: Asking
     tickets: TicketStore
     watch: TicketWatch
     window: RatingWindow
@@ -50,13 +41,6 @@ class TicketServicer:
         self._limits = limits
         self._tickets = quick_match.tickets
 
-    async def stop_waiting(self, player: str) -> None:
-        """Who sits down by itself no longer waits; the engine would refuse a second seat."""
-        try:
-            await self._tickets.cancel(player)
-        except (TicketNotFound, TicketBeingSeated, QuickMatchUnavailable):
-            return
-
     async def EnqueueTicket(
         self, request: lobby_pb2.EnqueueTicketRequest, context: Context
     ) -> lobby_pb2.EnqueueTicketResponse:
@@ -65,33 +49,16 @@ class TicketServicer:
         await self._limits.count(Kind.ASKING, caller.subject, request)
         terms = terms_from(request.terms)
         terms.check(BotLevel.NORMAL, request.house_fill_after_ms)
-        bound = await self._quick.whereabouts.bound_to(
-            authorization_of(context), f"next-{secrets.token_hex(12)}"
+        wish = Wish(
+            player=caller.subject,
+            display_name=caller.name,
+            ticket_id=secrets.token_hex(12),
+            terms=terms,
+            house_fill_after_ms=request.house_fill_after_ms,
+            party_code=request.party_code or _new_code(request),
+            opens_party=request.open_party,
         )
-        if bound is None:
-            ratings = await self._quick.ratings.of([caller.subject], terms.variant)
-            ticket = await self._tickets.enqueue(
-                Wish(
-                    player=caller.subject,
-                    display_name=caller.name,
-                    ticket_id=secrets.token_hex(12),
-                    terms=terms,
-                    rating_milli=ratings[caller.subject],
-                    house_fill_after_ms=request.house_fill_after_ms,
-                    party_code=request.party_code or _new_code(request),
-                    opens_party=request.open_party,
-                )
-            )
-        else:
-            ticket = Ticket(
-                player=caller.subject,
-                ticket_id="",
-                terms=terms,
-                state=TicketState.SEATED,
-                enqueued_ms=self._quick.clock.now_ms(),
-                table_id=bound.table_id,
-                seat=bound.seat,
-            )
+        ticket = await self._quick.asking.ticket_for(wish, authorization_of(context))
         return lobby_pb2.EnqueueTicketResponse(ticket=self._shown(ticket))
 
     async def GetTicket(

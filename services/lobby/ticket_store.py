@@ -45,12 +45,13 @@ class TicketStore:
     def __init__(self, redis: Redis, clock: Clock, most_live: int = MOST_LIVE) -> None:
         self._clock = clock
         self._most_live = most_live
-        self._enqueue, self._touch, self._cancel, self._list = (
-            script(redis, name) for name in ("enqueue", "touch", "cancel", "list")
+        self._enqueue, self._let_go, self._touch, self._cancel, self._list = (
+            script(redis, name) for name in ("enqueue", "let_go", "touch", "cancel", "list")
         )
 
-    async def enqueue(self, wish: Wish) -> Ticket:
-        """Hand a ticket in, or get the live one that asks for the same.
+    async def enqueue(self, wish: Wish, held_ms: int = 0) -> Ticket:
+        """Hand a ticket in, or get the live one that asks for the same; it is not matched within
+        the next ``held_ms``, unless it is let go before.
 
         Raises:
             TicketExists: the player's live ticket asks for something else.
@@ -61,9 +62,10 @@ class TicketStore:
         args = [wish.player, wish.ticket_id, wish.terms.bucket, wish.display_name]
         args += [str(wish.rating_milli), str(wish.house_fill_after_ms), wish.party_code]
         args += [str(int(wish.opens_party)), str(SILENCE_LIMIT_MS), str(KEEP_MS)]
+        args += [str(self._most_live), str(self._clock.now_ms() + held_ms if held_ms else 0)]
         with or_unavailable():
             verdict, answer = await self._enqueue(
-                keys=[ticket_key(wish.player)], args=self._args(*args, str(self._most_live))
+                keys=[ticket_key(wish.player)], args=self._args(*args)
             )
         match text(verdict):
             case "NO_PARTY":
@@ -81,6 +83,19 @@ class TicketStore:
                 f"({ticket.ticket_id}): cancel that one first"
             )
         return ticket
+
+    async def let_go(self, player: str, ticket_id: str) -> Ticket:
+        """Let that ticket be matched from now on; the player's newest one, if it is another.
+
+        Raises:
+            TicketNotFound: there is none.
+            QuickMatchUnavailable: Redis is away.
+        """
+        with or_unavailable():
+            answer = await self._let_go(
+                keys=[ticket_key(player)], args=self._args(player, ticket_id)
+            )
+        return _or_not_found(player, ticket_of(player, answer))
 
     async def touch(self, player: str) -> Ticket:
         """The player's newest ticket, kept alive by the question.

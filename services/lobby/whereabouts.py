@@ -1,23 +1,31 @@
 """Where a player sits already, and whether it is still bound there (W3)."""
 
+from dataclasses import dataclass
 from typing import Final
 
 import grpc
 
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
-from okey_runtime.channel import timeout_s
-from okey_runtime.errors import from_rpc_error
-from okey_runtime.service_token import AUTHORIZATION
+from okey_runtime.errors import RpcFailure
+from services.lobby.engine_calls import BOUND, NOT_THERE, asked
 from services.lobby.engine_tables import Sitting
 
-_CALL_S: Final = 5.0
 _MATCH_IS_OVER: Final = (
     table_pb2.PHASE_PLAYING,
     table_pb2.PHASE_PAUSE,
     table_pb2.PHASE_SETTLING,
 )
 """Phases in which leaving is open only to those whose match is over (K6, M1)."""
-_NOT_THERE: Final = frozenset({"NOT_SEATED", "TABLE_CLOSED", "TABLE_NOT_FOUND"})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a player sits. Who only decides about the Nachspiel, or whose match is over, is done
+    there; everybody else is bound to it (W3).
+    """
+
+    sitting: Sitting
+    is_done: bool
 
 
 class Whereabouts:
@@ -26,39 +34,39 @@ class Whereabouts:
     def __init__(self, bare: grpc.aio.Channel) -> None:
         self._tables = engine_pb2_grpc.TableServiceStub(bare)
 
-    async def bound_to(self, authorization: str, request_id: str) -> Sitting | None:
-        """The seat to which the player of that ``authorization`` metadata is led back.
-
-        Who only decides about the Nachspiel, or is done with its match, wants another one: it
-        leaves, free of charge, and is bound to nothing any more.
+    async def of(self, authorization: str) -> Place | None:
+        """Where the player of that ``authorization`` metadata sits, None if nowhere.
 
         Raises:
             RpcFailure: the engine could not be asked.
         """
-        metadata = ((AUTHORIZATION, authorization),)
+        found = await asked(self._tables.WhereAmI, engine_pb2.WhereAmIRequest(), authorization)
+        if not found.table_id:
+            return None
+        request = engine_pb2.GetTableRequest(table_id=found.table_id)
         try:
-            found = await self._tables.WhereAmI(
-                engine_pb2.WhereAmIRequest(), metadata=metadata, timeout=timeout_s(_CALL_S)
-            )
-            if not found.table_id:
+            seen = await asked(self._tables.GetTable, request, authorization)
+        except RpcFailure as failure:
+            if failure.reason in NOT_THERE:
                 return None
-            seen = await self._tables.GetTable(
-                engine_pb2.GetTableRequest(table_id=found.table_id),
-                metadata=metadata,
-                timeout=timeout_s(_CALL_S),
-            )
-            if not _is_done(seen.view):
-                return Sitting(found.table_id, found.seat)
-            await self._tables.LeaveSeat(
-                engine_pb2.LeaveSeatRequest(table_id=found.table_id, request_id=request_id),
-                metadata=metadata,
-                timeout=timeout_s(_CALL_S),
-            )
-        except grpc.aio.AioRpcError as error:
-            failure = from_rpc_error(error)
-            if failure.reason not in _NOT_THERE:
-                raise failure from error
-        return None
+            raise
+        return Place(Sitting(found.table_id, found.seat), _is_done(seen.view))
+
+    async def leave(self, authorization: str, table_id: str, request_id: str) -> bool:
+        """Give the player's seat up, free of charge; False where it is bound to a match now.
+
+        Raises:
+            RpcFailure: nobody knows whether the player still sits there.
+        """
+        request = engine_pb2.LeaveSeatRequest(table_id=table_id, request_id=request_id)
+        try:
+            await asked(self._tables.LeaveSeat, request, authorization)
+        except RpcFailure as failure:
+            if failure.reason == BOUND:
+                return False
+            if failure.reason not in NOT_THERE:
+                raise
+        return True
 
 
 def _is_done(view: table_pb2.TableView) -> bool:

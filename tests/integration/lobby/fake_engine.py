@@ -47,6 +47,10 @@ class TableNotFound(NotFound):
     reason = "TABLE_NOT_FOUND"
 
 
+class MatchRunning(Refused):
+    reason = "MATCH_RUNNING"
+
+
 class InsufficientFunds(Refused):
     reason = "INSUFFICIENT_FUNDS"
 
@@ -125,6 +129,11 @@ class FakeEngine:
         """Cleared, it keeps back the list that is asked for next."""
         self.may_list.set()
         self.is_listing = asyncio.Event()
+        self.leaving_fails: OkeyError | None = None
+        self.may_leave = asyncio.Event()
+        """Cleared, it keeps back who leaves."""
+        self.may_leave.set()
+        self.is_leaving = asyncio.Event()
 
     def put(self, table_id: str, opened: engine_pb2.OpenTableRequest, **players: int) -> Table:
         """A table that is there before the test begins, with these players on those seats."""
@@ -186,6 +195,10 @@ class FakeEngine:
         self, request: engine_pb2.LeaveSeatRequest, context: object
     ) -> engine_pb2.LeaveSeatResponse:
         player = request.player or current_identity().subject
+        self.is_leaving.set()
+        await self.may_leave.wait()
+        if self.leaving_fails is not None:
+            raise self.leaving_fails
         table = self.tables.get(request.table_id)
         if table is None:
             raise TableNotFound(request.table_id)

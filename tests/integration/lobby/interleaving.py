@@ -16,7 +16,7 @@ from redis.backoff import ConstantBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from okey_runtime.clock import VirtualClock
-from services.lobby.engine_seats import CALL_MS
+from services.lobby.engine_calls import CALL_MS
 from services.lobby.engine_tables import Sitting
 from services.lobby.match_tables import Look, SeatAnswer, Sits, Unknown
 from services.lobby.terms import Terms

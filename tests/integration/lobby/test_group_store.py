@@ -89,7 +89,9 @@ async def test_a_claim_whose_reply_was_lost_may_be_made_again(world: World) -> N
     assert await world.second.claim([another]) == []
 
 
-@pytest.mark.parametrize("why", ["cancelled", "another ticket", "silent", "partner missing"])
+@pytest.mark.parametrize(
+    "why", ["cancelled", "another ticket", "silent", "partner missing", "held"]
+)
 async def test_a_ticket_that_waits_no_longer_is_not_claimed(world: World, why: str) -> None:
     await world.enqueue("ada", "bo")
     group = await world.planned("ada", "bo")
@@ -102,6 +104,8 @@ async def test_a_ticket_that_waits_no_longer_is_not_claimed(world: World, why: s
         case "silent":
             world.clock.advance_ms(FRESH_MS + 1)
             await world.tickets.touch("ada")
+        case "held":
+            await world.tickets.enqueue(Wish("bo", "Bo", "again", TWO), held_ms=1)
         case "partner missing":
             await world.redis.hset("okey:{quick-match}:ticket:bo", "partner", "cem")
     assert await world.first.claim([group]) == []

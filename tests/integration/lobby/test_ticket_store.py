@@ -274,6 +274,33 @@ async def test_a_partner_that_fell_silent_is_no_partner(
     assert await stores.state("ada") is TicketState.AWAITING_PARTNER
 
 
+async def test_a_held_ticket_is_not_matched_until_it_is_let_go(stores: Stores) -> None:
+    held = await stores.tickets.enqueue(wish("ada"), held_ms=5_000)
+    await stores.enqueue("bo")
+    assert held.state is TicketState.WAITING
+    assert await stores.waiting() == ["bo"]
+    await stores.tickets.let_go("ada", "another ticket")
+    assert await stores.waiting() == ["bo"]
+    assert (await stores.tickets.let_go("ada", held.ticket_id)).ticket_id == held.ticket_id
+    assert await stores.waiting() == ["ada", "bo"]
+
+
+async def test_a_ticket_is_not_held_for_ever(stores: Stores, clock: VirtualClock) -> None:
+    """Whoever was to let it go is gone, and the client is still there."""
+    await stores.tickets.enqueue(wish("ada"), held_ms=5_000)
+    clock.advance_ms(4_999)
+    await stores.tickets.touch("ada")
+    assert await stores.waiting() == []
+    clock.advance_ms(1)
+    assert await stores.waiting() == ["ada"]
+
+
+async def test_asking_again_holds_a_live_ticket_or_lets_it_go(stores: Stores) -> None:
+    for held_ms, waiting in ((5_000, []), (0, ["ada"]), (5_000, [])):
+        await stores.tickets.enqueue(wish("ada"), held_ms)
+        assert await stores.waiting() == waiting
+
+
 async def test_the_queue_has_a_bound(stores: Stores, clock: VirtualClock) -> None:
     small = TicketStore(stores.redis, clock, most_live=2)
     await small.enqueue(wish("ada"))

@@ -1,4 +1,4 @@
--- Takes all of these tickets off the queue as one group, or none: each must still wait, with a client that is there.
+-- Takes all of these tickets off the queue as one group, or none: each must still be matchable.
 -- KEYS: the group
 -- ARGV: prefix, now, group id, the group as text, end of the lease, how lately a client must have been heard of, then
 -- player and ticket id of each member
@@ -11,9 +11,10 @@ end
 -- The reply to the same call may have been lost.
 local is_repeated = redis.call('EXISTS', KEYS[1]) == 1
 for index = 7, #ARGV, 2 do
-  local t = redis.call('HMGET', ticket_key(ARGV[index]), 'ticket_id', 'state', 'seen_ms', 'group', 'partner')
+  local t = redis.call('HMGET', ticket_key(ARGV[index]), 'ticket_id', 'state', 'seen_ms', 'group', 'partner',
+    'held_until_ms')
   local is_ours = is_repeated and t[4] == group
-  local waits = t[2] == 'WAITING' and tonumber(t[3]) + fresh >= NOW and (t[5] == '' or members[t[5]])
+  local waits = is_matchable(t[2], t[3], t[6], fresh) and (t[5] == '' or members[t[5]])
   if t[1] ~= ARGV[index + 1] or not (is_ours or waits) then
     return 0
   end

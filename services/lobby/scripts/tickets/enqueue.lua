@@ -1,7 +1,7 @@
--- Hands a ticket in, unless its player has a live one: that one stays as it is and is answered.
+-- Hands a ticket in, unless its player has a live one: that one stays as it is, but for its hold, and is answered.
 -- KEYS: the ticket
 -- ARGV: prefix, now, player, ticket id, bucket, name, rating, wait for bots, code of the party, whether it is opened (1 or
--- 0), silence limit, how long it is kept, most live tickets
+-- 0), silence limit, how long it is kept, most live tickets, until when it is held back, 0 for not at all
 -- Answer: {'OK' | 'NO_PARTY' | 'FULL', ticket as shown}
 local player, code = ARGV[3], ARGV[9]
 local silence, keep = tonumber(ARGV[11]), tonumber(ARGV[12])
@@ -17,7 +17,7 @@ if is_queued(old[1]) and is_silent(old[2]) then
   old[1] = false
 end
 if is_queued(old[1]) or old[1] == 'SEATING' then
-  redis.call('HSET', key, 'seen_ms', NOW)
+  redis.call('HSET', key, 'seen_ms', NOW, 'held_until_ms', ARGV[14])
   redis.call('PEXPIRE', key, keep)
   return {'OK', shown(player)}
 end
@@ -43,7 +43,7 @@ local order = redis.call('INCR', PREFIX .. 'order')
 redis.call('DEL', key)
 redis.call('HSET', key, 'ticket_id', ARGV[4], 'bucket', bucket, 'state', state, 'name', ARGV[6], 'rating', ARGV[7],
   'fill_ms', fill_ms, 'enqueued_ms', NOW, 'since_ms', NOW, 'seen_ms', NOW, 'order', order, 'partner', partner,
-  'code', code, 'avoided', '')
+  'code', code, 'avoided', '', 'held_until_ms', ARGV[14])
 redis.call('PEXPIRE', key, keep)
 redis.call('ZADD', PREFIX .. 'live', order, player)
 queue(player, bucket, order)

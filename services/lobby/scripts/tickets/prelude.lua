@@ -18,6 +18,12 @@ local function is_queued(state)
   return state == 'WAITING' or state == 'AWAITING_PARTNER'
 end
 
+-- Whether a ticket can be matched now, by what stands in its hash: it waits, its client was heard of within so many ms, and
+-- no old seat of its player is being given up.
+local function is_matchable(state, seen_ms, held_until_ms, fresh)
+  return state == 'WAITING' and tonumber(seen_ms) + fresh >= NOW and tonumber(held_until_ms or 0) <= NOW
+end
+
 -- Puts a live ticket into its place in the queue.
 local function queue(player, bucket, order)
   redis.call('ZADD', queue_key(bucket), order, player)

@@ -17,7 +17,7 @@ redis.call('PEXPIRE', lease, ARGV[5])
 local rows = {}
 for _, player in ipairs(redis.call('ZRANGE', KEYS[1], 0, tonumber(ARGV[8]) - 1)) do
   local t = redis.call('HMGET', ticket_key(player), 'state', 'bucket', 'seen_ms', 'ticket_id', 'order', 'rating', 'since_ms',
-    'partner', 'fill_ms', 'avoided', 'name')
+    'partner', 'fill_ms', 'avoided', 'name', 'held_until_ms')
   if not is_queued(t[1]) or t[2] ~= bucket then
     redis.call('ZREM', KEYS[1], player)
     if not t[1] then
@@ -25,7 +25,7 @@ for _, player in ipairs(redis.call('ZRANGE', KEYS[1], 0, tonumber(ARGV[8]) - 1))
     end
   elseif tonumber(t[3]) + silence < NOW then
     finish(player, 'EXPIRED', '', 0, '')
-  elseif t[1] == 'WAITING' and tonumber(t[3]) + fresh >= NOW then
+  elseif is_matchable(t[1], t[3], t[12], fresh) then
     rows[#rows + 1] = {player, t[4], t[11], t[5], t[6], t[7], t[8], t[9], t[10]}
   end
 end

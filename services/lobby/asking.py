@@ -1,0 +1,81 @@
+"""Who asks for a match: led back to where it sits, or given a ticket.
+
+Whoever is done at its table goes over in three steps, so that it has seat or ticket whatever fails:
+the ticket is handed in and held back, the seat is given up, the ticket is let go. Where the second
+step gives no answer the ticket stays, held for a while: asking again goes on from there, and if
+nobody does, the player is led back by the match that it finds (W3).
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from okey_runtime.clock import Clock
+from services.lobby.engine_tables import Sitting
+from services.lobby.player_ratings import PlayerRatings
+from services.lobby.ticket import (
+    QuickMatchUnavailable,
+    Ticket,
+    TicketBeingSeated,
+    TicketNotFound,
+    TicketState,
+    Wish,
+)
+from services.lobby.ticket_store import TicketStore
+from services.lobby.whereabouts import Whereabouts
+
+HOLD_MS: Final = 10_000
+"""How long a ticket is not matched while its player gives an old seat up; that takes less."""
+
+
+class Asking:
+    """Turns wishes into tickets."""
+
+    def __init__(
+        self, whereabouts: Whereabouts, ratings: PlayerRatings, tickets: TicketStore, clock: Clock
+    ) -> None:
+        self._whereabouts = whereabouts
+        self._ratings = ratings
+        self._tickets = tickets
+        self._clock = clock
+
+    async def ticket_for(self, wish: Wish, authorization: str) -> Ticket:
+        """The player's ticket, SEATED at once where it is bound to a table (W3).
+
+        ``authorization`` is the player's own metadata; the wish is rated here.
+
+        Raises:
+            TicketExists, PartyNotFound, QuickMatchFull, QuickMatchUnavailable: there is no ticket,
+                and whoever sits keeps its seat.
+            RpcFailure: the engine could not be asked; asking again goes on.
+        """
+        place = await self._whereabouts.of(authorization)
+        if place is not None and not place.is_done:
+            return self._led_back(wish, place.sitting)
+        ratings = await self._ratings.of([wish.player], wish.terms.variant)
+        rated = replace(wish, rating_milli=ratings[wish.player])
+        if place is None:
+            return await self._tickets.enqueue(rated)
+        ticket = await self._tickets.enqueue(rated, HOLD_MS)
+        table_id, request_id = place.sitting.table_id, f"next-{ticket.ticket_id}"
+        if not await self._whereabouts.leave(authorization, table_id, request_id):
+            await self.stop_waiting(wish.player)
+            return self._led_back(wish, place.sitting)
+        return await self._tickets.let_go(wish.player, ticket.ticket_id)
+
+    async def stop_waiting(self, player: str) -> None:
+        """Who sits down by itself no longer waits; the engine would refuse a second seat."""
+        try:
+            await self._tickets.cancel(player)
+        except (TicketNotFound, TicketBeingSeated, QuickMatchUnavailable):
+            return
+
+    def _led_back(self, wish: Wish, sitting: Sitting) -> Ticket:
+        return Ticket(
+            player=wish.player,
+            ticket_id="",
+            terms=wish.terms,
+            state=TicketState.SEATED,
+            enqueued_ms=self._clock.now_ms(),
+            table_id=sitting.table_id,
+            seat=sitting.seat,
+        )
