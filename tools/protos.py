@@ -3,6 +3,8 @@
     python tools/protos.py generate      rewrite libs/okey/api and libs/buf
     python tools/protos.py check         exit 1 if the committed stubs are not what protos/ gives
     python tools/protos.py image PATH    write one self-contained FileDescriptorSet of our files
+    python tools/protos.py breaking      exit 1 if callers built from the released image would break
+    python tools/protos.py release       make what protos/ gives now the released image
 
 Our protos import `buf/validate/validate.proto`, which no wheel ships as text. The protovalidate
 wheel holds its descriptor, so that is handed to protoc as a set; the stub of that one foreign file
@@ -12,8 +14,10 @@ is generated too (libs/buf), because the stubs of ours import it.
 import argparse
 import filecmp
 import shutil
+import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from google.rpc import status_pb2
@@ -23,6 +27,8 @@ from protovalidate._gen.buf.validate import validate_pb
 ROOT = Path(__file__).resolve().parent.parent
 PROTOS = ROOT / "protos"
 LIBS = ROOT / "libs"
+RELEASED = PROTOS / "released" / "okey.binpb"
+BUF_CONFIG = ROOT / "buf.yaml"
 VALIDATE_PROTO = "buf/validate/validate.proto"
 PLUGINS = ("protoc-gen-mypy", "protoc-gen-mypy_grpc")
 # Folders under libs/ that hold nothing but generated files.
@@ -127,33 +133,93 @@ def replace_committed(fresh: Path, committed: Path) -> None:
             shutil.copyfile(source, destination)
 
 
+def write_image(path: Path, work: Path, *flags: str) -> None:
+    """Write one FileDescriptorSet of our files and all that they import; raises ProtocError."""
+    run_protoc(["--include_imports", f"--descriptor_set_out={path}", *flags], own_files(), work)
+
+
+def breaking_changes(current: Path, released: Path) -> list[str]:
+    """What in one image would break callers that were built from another, a line each.
+
+    The rules are those of `buf.yaml`: what is on the wire, in JSON and in generated code stays.
+    Raises ProtocError where buf cannot compare the two.
+    """
+    done = subprocess.run(
+        [
+            *(Path(sys.executable).with_name("buf"), "breaking", current),
+            *("--against", released, "--config", BUF_CONFIG, "--exclude-imports"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # 100 is buf's status for findings, which stand on its output.
+    if done.returncode not in (0, 100):
+        raise ProtocError(f"buf could not compare {current} with {released}: {done.stderr.strip()}")
+    return done.stdout.splitlines()
+
+
+def command_generate(work: Path) -> int:
+    """Make the committed stubs what protos/ gives."""
+    fresh = work / "fresh"
+    fresh.mkdir()
+    generate(fresh, work)
+    replace_committed(fresh, LIBS)
+    return 0
+
+
+def command_check(work: Path) -> int:
+    """Tell which stubs are not fresh; status 1 if any."""
+    fresh = work / "fresh"
+    fresh.mkdir()
+    generate(fresh, work)
+    lines = differences(fresh, LIBS)
+    print("\n".join([*lines, "run `make protos` and commit"] if lines else ["stubs are fresh"]))
+    return 1 if lines else 0
+
+
+def command_breaking(work: Path) -> int:
+    """Tell what would break callers of the released interface; status 1 if anything would."""
+    current = work / "current.binpb"
+    write_image(current, work)
+    lines = breaking_changes(current, RELEASED)
+    advice = "callers of the released interface would break: see docs/api.md, How it changes"
+    print("\n".join([*lines, advice] if lines else ["nothing breaks callers of the release"]))
+    return 1 if lines else 0
+
+
+def command_release(work: Path) -> int:
+    """Make what protos/ gives now the released image; callers are held to it from then on."""
+    RELEASED.parent.mkdir(exist_ok=True)
+    write_image(RELEASED, work)
+    return 0
+
+
+COMMANDS: dict[str, Callable[[Path], int]] = {
+    "generate": command_generate,
+    "check": command_check,
+    "breaking": command_breaking,
+    "release": command_release,
+}
+
+
 def main(argv: list[str] | None = None) -> int:
-    """Run one of the three commands; returns the exit status."""
+    """Run one of the commands; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("command", choices=["generate", "check", "image"])
+    parser.add_argument("command", choices=[*COMMANDS, "image"])
     parser.add_argument("path", nargs="?", type=Path, help="where `image` writes")
     arguments = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
-        work, fresh = Path(folder), Path(folder, "fresh")
-        fresh.mkdir()
         try:
-            if arguments.command == "image":
-                if arguments.path is None:
-                    parser.error("image needs a path")
-                wanted = f"--descriptor_set_out={arguments.path}"
-                flags = ["--include_imports", "--include_source_info", wanted]
-                run_protoc(flags, own_files(), work)
-                return 0
-            generate(fresh, work)
+            if arguments.command != "image":
+                return COMMANDS[arguments.command](Path(folder))
+            if arguments.path is None:
+                parser.error("image needs a path")
+            write_image(arguments.path, Path(folder), "--include_source_info")
         except ProtocError as error:
             print(error, file=sys.stderr)
             return 1
-        if arguments.command == "generate":
-            replace_committed(fresh, LIBS)
-            return 0
-        lines = differences(fresh, LIBS)
-        print("\n".join([*lines, "run `make protos` and commit"] if lines else ["stubs are fresh"]))
-        return 1 if lines else 0
+        return 0
 
 
 if __name__ == "__main__":

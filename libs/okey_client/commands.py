@@ -1,7 +1,7 @@
 """What is asked over a table's ``Play`` stream: answered once, however many streams it takes."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
@@ -12,6 +12,9 @@ from okey_client.calls import Calls, is_repeatable
 from okey_client.resumed import Message, Stream
 from okey_runtime.errors import RpcFailure, failure_of
 
+Alone = Callable[[engine_pb2.PlayRequest], Awaitable[int]]
+"""Asks a command by a call of its own; its row."""
+
 _Call = grpc.aio.StreamStreamCall[engine_pb2.PlayRequest, engine_pb2.PlayResponse]
 
 
@@ -19,17 +22,20 @@ class Commands:
     """Opens the streams of one table, and keeps what was asked until it is answered.
 
     ``attach`` names the table; what is not answered when a stream ends is asked again on the next
-    one, under its request id, so that it counts once.
+    one, under its request id, so that it counts once. When the table has closed it is asked
+    ``alone``: the command that closes a table may be answered after the stream's end.
     """
 
-    def __init__(self, attach: engine_pb2.Attach, calls: Calls) -> None:
+    def __init__(self, attach: engine_pb2.Attach, calls: Calls, alone: Alone) -> None:
         self.table_id: Final = attach.table_id
+        self._alone = alone
         self._attach = attach
         self._calls = calls
         self._waiting: dict[str, tuple[engine_pb2.PlayRequest, asyncio.Future[int]]] = {}
         self._writing = asyncio.Lock()
         self._call: _Call | None = None
         self._over: RpcFailure | None = None
+        self._is_closed = False
 
     def open(self, stub: engine_pb2_grpc.TableServiceStub, after_seq: int) -> Stream:
         """Open a stream and attach it; what waits for an answer is asked again."""
@@ -49,6 +55,8 @@ class Commands:
             try:
                 return await self._send(request)
             except RpcFailure as failure:
+                if self._is_closed:
+                    return await self._alone(request)
                 failures += 1
                 is_over = self._over is not None
                 if is_over or not is_repeatable(failure) or failures >= self._calls.policy.tries:
@@ -73,6 +81,7 @@ class Commands:
         """There will be no answers any more: what has ended the streams, None where the table has
         closed.
         """
+        self._is_closed = why is None
         self._over = why or RpcFailure(
             grpc.StatusCode.FAILED_PRECONDITION,
             "TABLE_CLOSED",

@@ -54,7 +54,7 @@ class TableClient:
         commands meanwhile. Nonces are added as by ``follow`` (T9).
         """
         attach = engine_pb2.Attach(table_id=self.table_id, with_view=True, invite=self._invite)
-        return PlayedTable(Commands(attach, self._calls), self._mirror)
+        return PlayedTable(Commands(attach, self._calls, self._ask_alone), self._mirror)
 
     def relay(
         self, *, after_seq: int = 0, with_view: bool = False, on_break: Callable[[], None]
@@ -65,7 +65,7 @@ class TableClient:
         every update carries the whole view. ``on_break`` hears that the engine is away.
         """
         attach = engine_pb2.Attach(table_id=self.table_id, with_view=with_view, invite=self._invite)
-        commands = Commands(attach, self._calls)
+        commands = Commands(attach, self._calls, self._ask_alone)
         return RelayedTable(
             commands,
             ResumedStream(
@@ -190,6 +190,13 @@ class TableClient:
             return found
 
         return at
+
+    async def _ask_alone(self, request: engine_pb2.PlayRequest) -> int:
+        kind = request.WhichOneof("message") or ""
+        name = "".join(word.title() for word in kind.split("_"))
+        at = self._at(name)
+        row: int = (await self._calls.unary(at(self._address), getattr(request, kind), at)).seq
+        return row
 
     async def _draw(self, turn: int, source: DrawSource) -> Tile:
         return Tile((await self.act(turn, commands.Draw(source))).drawn)

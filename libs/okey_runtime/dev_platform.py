@@ -29,7 +29,7 @@ class PlatformNotRunning(Exception):
 
 class RunningProcess(BaseModel, frozen=True):
     """One child: what it is one of, its process id, whether it takes work, ``host:port`` of what it
-    serves, and of its metrics ("" for none).
+    serves, of its metrics and of its page ("" for none).
     """
 
     kind: str
@@ -37,6 +37,7 @@ class RunningProcess(BaseModel, frozen=True):
     is_ready: bool
     address: str
     metrics_address: str = ""
+    page_url: str = ""
 
 
 class DevPlatform(BaseModel, frozen=True):

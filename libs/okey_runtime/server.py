@@ -98,6 +98,7 @@ class ServiceServer:
         self.clock: Final[Clock] = clock or SystemClock()
         self.readiness: Final = Readiness(app.services)
         self.status: Final = Status(_name_of(app), self.clock, self.readiness)
+        self.verifier: Final = self._verifier()
         self.grpc: Final = grpc.aio.server(
             interceptors=[
                 ArrivalInterceptor(Arrivals(self.settings.first_message_ms)),
@@ -186,7 +187,7 @@ class ServiceServer:
         return self._security
 
     def _callers(self) -> Callers:
-        settings, verifier = self.settings, self._verifier()
+        settings, verifier = self.settings, self.verifier
         return Callers(
             verifier,
             Peers(parse_roles(settings.tls_roles), self.clock),

@@ -1,8 +1,8 @@
 """One Redis client for all parts of a process: that the server is away, also silently, one of them
 finds out for all.
 
-Whoever asks gets an answer or an error within ``BUDGET_MS``, whatever is wrong: no connection, a
-connection without answers, too many commands before it. After an error nobody is kept waiting:
+Whoever asks gets an answer or an error within a command's budget, whatever is wrong: no connection,
+a connection without answers, too many commands before it. After an error nobody is kept waiting:
 every command is refused at once, but for one each ``PAUSE_MS`` that tries whether the server is
 back.
 """
@@ -21,8 +21,6 @@ from okey_runtime.clock import Clock
 from okey_runtime.outage import Outage
 from okey_runtime.redis import pool_of
 
-BUDGET_MS: Final = 1_000
-"""How long a command may take in all."""
 PAUSE_MS: Final = 250
 """How long after a failure the server is tried again."""
 
@@ -36,7 +34,8 @@ class RedisAway(RedisConnectionError):
 class Reach:
     """Whether a server answers, as all who ask it have found out together."""
 
-    def __init__(self, clock: Clock, budget_ms: int = BUDGET_MS) -> None:
+    def __init__(self, clock: Clock, budget_ms: int) -> None:
+        """A command may take ``budget_ms`` in all."""
         self._clock = clock
         self._budget_s = budget_ms / 1000
         self._outage = Outage("redis", RedisAway)
@@ -86,10 +85,10 @@ class Reach:
 class SharedRedis(Redis):
     """A client whose commands, scripts and pipelines all ask through one ``Reach``."""
 
-    def __init__(self, url: SecretStr, clock: Clock, max_connections: int) -> None:
+    def __init__(self, url: SecretStr, clock: Clock, budget_ms: int, max_connections: int) -> None:
         super().__init__(connection_pool=pool_of(url, max_connections))
         self.auto_close_connection_pool = True
-        self._reach = Reach(clock)
+        self._reach = Reach(clock, budget_ms)
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
         """One command."""

@@ -5,11 +5,23 @@ reads a table's rows finds them in either place.
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from sys import intern
+from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    String,
+    column,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+    values,
+)
 
 from okey.api.journal.v1 import journal_pb2
 from okey_runtime.database import Database, Isolation
@@ -29,24 +41,33 @@ class StoredRow:
 
 def stored_rows(connection: Connection, table_id: str, after: int = 0) -> list[StoredRow]:
     """A table's rows after the given one, oldest first, wherever they are."""
-    is_wanted = (journal.c.table_id == table_id) & (journal.c.seq > after)
-    found = connection.execute(select(journal).where(is_wanted).order_by(journal.c.seq)).all()
-    if not found:
-        piece = select(archive.c.payload).where(archive.c.table_id == table_id)
-        packed = connection.execute(piece).scalar()
-        return [row for row in unpack(packed) if row.seq > after] if packed else []
-    return [
-        StoredRow(
-            row.seq,
-            row.at_ms,
-            row.payload,
-            # One string a player, however many rows are read.
-            Request(intern(row.player), row.request_id, row.request_hash)
-            if row.request_id
-            else None,
-        )
-        for row in found
-    ]
+    return rows_of_many(connection, {table_id: after})[table_id]
+
+
+def rows_of_many(connection: Connection, after: Mapping[str, int]) -> dict[str, list[StoredRow]]:
+    """The rows of these tables, after the given one of each, oldest first, wherever they are."""
+    wanted = values(column("table_id", String), column("after", BigInteger), name="wanted")
+    asked = wanted.data(list(after.items())).cte("asked")
+    is_wanted = (journal.c.table_id == asked.c.table_id) & (journal.c.seq > asked.c.after)
+    query = select(journal).join(asked, is_wanted).order_by(journal.c.table_id, journal.c.seq)
+    found: dict[str, list[StoredRow]] = {table_id: [] for table_id in after}
+    for row in connection.execute(query):
+        found[row.table_id].append(_stored(row))
+    missing = [table_id for table_id, rows in found.items() if not rows]
+    if missing:
+        pieces = select(archive.c.table_id, archive.c.payload)
+        for piece in connection.execute(pieces.where(archive.c.table_id.in_(missing))):
+            rows = unpack(piece.payload)
+            found[piece.table_id] = [row for row in rows if row.seq > after[piece.table_id]]
+    return found
+
+
+def _stored(row: Any) -> StoredRow:
+    request = None
+    if row.request_id:
+        # One string a player, however many rows are read.
+        request = Request(intern(row.player), row.request_id, row.request_hash)
+    return StoredRow(row.seq, row.at_ms, row.payload, request)
 
 
 def pack(rows: Sequence[StoredRow]) -> bytes:

@@ -1,21 +1,21 @@
 """The engine's database: rows of tables, who sits where, how far each sink was told."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, delete, select, update
+from sqlalchemy import Connection, Select, String, column, delete, select, update, values
 
 from okey_runtime import failpoints
 from okey_runtime.database import Database, Isolation
-from services.engine.accepted import AcceptedRow
 from services.engine.appending import Append, Verdict, append_batch
 from services.engine.archive import StoredRow, stored_rows
-from services.engine.players import NOWHERE
+from services.engine.players import refuse_closed
 from services.engine.record import EventKinds, Row
 from services.engine.schema import cursors, journal, players, seated, snapshots, tables
 from services.engine.set_based import put_newer
 from services.engine.shards import id_ranges
+from services.engine.stored_tables import StoredTable, read_tables
 
 # The primary key keeps two owners apart, so nothing stronger is needed.
 _WRITES = Isolation.READ_COMMITTED
@@ -81,7 +81,10 @@ class Journal:
 
         Raises ``UndecodableMessage`` for a row that this version cannot read.
         """
-        stored = await self.stored_rows(table_id, after)
+        return self.decoded(await self.stored_rows(table_id, after))
+
+    def decoded(self, stored: Iterable[StoredRow]) -> list[Row]:
+        """The rows with their events; raises ``UndecodableMessage``."""
         return [
             Row(row.seq, row.at_ms, self._kinds.decode(row.payload), row.request, row.payload)
             for row in stored
@@ -91,35 +94,34 @@ class Journal:
         """The same rows, their events not decoded; an archived table's too."""
         return await self._database.read(lambda c: stored_rows(c, table_id, after))
 
-    async def requests(self, table_id: str, after: int, upto: int) -> list[AcceptedRow]:
-        """The rows in this span that somebody asked for under an id, their events not decoded."""
-        stored = await self._database.read(lambda c: stored_rows(c, table_id, after))
-        return [
-            AcceptedRow(row.request, row.seq, row.payload)
-            for row in stored
-            if row.request is not None and row.seq <= upto
-        ]
+    async def stored_tables(self, table_ids: Collection[str]) -> Mapping[str, StoredTable]:
+        """What is needed to load each of these tables, on one snapshot of the database."""
+        return await self._database.read(lambda c: read_tables(c, table_ids))
 
-    async def unretired(self, after: str, limit: int, before: str = "~") -> list[Unretired]:
-        """Tables with something left to do, by id, after the first given one and before the
-        second.
-        """
-        span = (tables.c.table_id > after) & (tables.c.table_id < before)
-        found = await self._database.read(
-            lambda c: c.execute(_UNRETIRED.where(span).limit(limit)).all()
-        )
-        return [Unretired(row.table_id, row.deadline_ms) for row in found]
+    async def unretired(self, after: str, limit: int) -> list[Unretired]:
+        """Tables with something left to do, by id, after the given one."""
+        return await self._page(_UNRETIRED, after, limit)
 
     async def unretired_in(self, shards: Iterable[int]) -> list[Unretired]:
         """All such tables of these shards."""
+        ranges = id_ranges(shards)
+        if not ranges:
+            return []
+        wanted = values(column("start", String), column("end", String), name="wanted")
+        spans = wanted.data(ranges).cte("spans")
+        is_inside = (tables.c.table_id > spans.c.start) & (tables.c.table_id < spans.c.end)
+        query = _UNRETIRED.join(spans, is_inside)
         found: list[Unretired] = []
-        for start, end in id_ranges(shards):
-            after: str | None = start
-            while after is not None:
-                page = await self.unretired(after, _PAGE, end)
-                found += page
-                after = page[-1].table_id if len(page) == _PAGE else None
+        page = await self._page(query, "", _PAGE)
+        while page:
+            found += page
+            page = await self._page(query, page[-1].table_id, _PAGE) if len(page) == _PAGE else []
         return found
+
+    async def _page(self, query: Select[Any], after: str, limit: int) -> list[Unretired]:
+        page = query.where(tables.c.table_id > after).limit(limit)
+        found = await self._database.read(lambda c: c.execute(page).all())
+        return [Unretired(row.table_id, row.deadline_ms) for row in found]
 
     async def table_ids(self, after: str, limit: int, since_ms: int = 0) -> list[str]:
         """Tables that are not retired or were made since, by id, after the given one; 0 is all."""
@@ -138,11 +140,11 @@ class Journal:
         return [Registered(row.table_id, row.created_ms, row.is_closed) for row in found]
 
     async def seated_at(self, player: str) -> str:
-        """The table where the player sits, or empty (W3)."""
-        query = select(seated.c.table_id).where(
-            seated.c.player == player, seated.c.table_id != NOWHERE
-        )
-        return await self._database.read(lambda c: c.execute(query).scalar()) or ""
+        """The table where the player sits, or empty (W3). Raises ``PlayerClosed``."""
+        query = select(seated.c.table_id).where(seated.c.player == player)
+        table_id = await self._database.read(lambda c: c.execute(query).scalar()) or ""
+        refuse_closed(player, table_id)
+        return table_id
 
     async def names(self, player_ids: Iterable[str]) -> Mapping[str, str]:
         """Display names by player, without those that have none."""

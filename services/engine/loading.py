@@ -1,17 +1,20 @@
 """A table from its journal: the newest snapshot that can be used, and the rows after it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from okey.errors import Exhausted, Unavailable
 from okey.table.evolve import evolve
 from okey.table.state import TableState
 from okey_runtime.logging import get_logger
+from services.engine.accepted import AcceptedRow
 from services.engine.actor import Change, TableActor
+from services.engine.caught import Caught
+from services.engine.gathering import MOST_KEYS, Gathering
 from services.engine.journal import Journal
 from services.engine.record import Row
-from services.engine.snapshots import Snapshot, Snapshots
+from services.engine.snapshots import Snapshot
+from services.engine.stored_tables import StoredTable
 
 _log = get_logger(__name__)
 
@@ -22,58 +25,81 @@ class SnapshotMisfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What was folded, after which snapshot (0 for none), and when the last row was written."""
+    """What was folded, after which snapshot (0 for none), when the last row was written, and how
+    far each sink was told.
+    """
 
     snapshot_seq: int
     changes: Sequence[Change]
     last_ms: int
+    cursors: Mapping[str, int]
 
 
 class Loader:
-    """Fills new actors."""
+    """Fills new actors; what many need at about the same time is read together."""
 
-    def __init__(self, journal: Journal, snapshots: Snapshots) -> None:
+    def __init__(self, journal: Journal, most_at_once: int = MOST_KEYS) -> None:
+        """``most_at_once`` tables are read in one transaction."""
         self._journal = journal
-        self._snapshots = snapshots
+        self._stored = Gathering(journal.stored_tables, most_at_once)
+        self._names = Gathering(self._all_names)
 
     async def load(self, actor: TableActor) -> Loaded:
         """Bring a new actor to the table's newest row.
 
         Raises ``DatabaseAway`` or ``DatabaseBusy``, or whatever reading or folding the rows does.
         """
-        loaded = await self._resumed(actor)
+        stored = await self._stored.ask(actor.table_id)
+        loaded = self._resumed(actor, stored)
         if loaded is None:
-            rows = await self._journal.rows(actor.table_id)
-            loaded = Loaded(0, _folded(None, rows), rows[-1].at_ms)
+            rows = await self._all_rows(actor.table_id, stored)
+            loaded = Loaded(0, _folded(None, rows), rows[-1].at_ms, stored.cursors)
         for change in loaded.changes:
             actor.restore(change)
             actor.watchers.keep(change.before, change.row)
-        players = {seat.player for seat in actor.table.seats if seat.is_person}
-        actor.names.update(await self._journal.names(players))
+        players = [seat.player for seat in actor.table.seats if seat.is_person]
+        names = await asyncio.gather(*map(self._names.ask, players))
+        actor.names.update({p: n for p, n in zip(players, names, strict=True) if n})
         return loaded
 
-    async def _resumed(self, actor: TableActor) -> Loaded | None:
-        """What follows a snapshot; None where there is none of use, and the actor is untouched."""
-        snapshot = await self._snapshots.newest(actor.table_id)
-        if snapshot is None:
-            return None
-        [loaded] = await asyncio.gather(self._resume(actor, snapshot), return_exceptions=True)
-        if isinstance(loaded, Unavailable | Exhausted):
-            raise loaded
-        if isinstance(loaded, BaseException):
-            _log.warning("snapshot_does_not_fit", table_id=actor.table_id, error=str(loaded))
-            return None
-        return loaded
+    async def close(self) -> None:
+        """Read no more."""
+        await self._stored.close()
+        await self._names.close()
 
-    async def _resume(self, actor: TableActor, snapshot: Snapshot) -> Loaded:
-        table_id, seq = actor.table_id, snapshot.seq
-        rows = await self._journal.rows(table_id, after=seq - 1)
-        if not rows or rows[0].seq != seq:
+    async def _all_rows(self, table_id: str, stored: StoredTable) -> list[Row]:
+        if stored.snapshot is None:
+            return self._journal.decoded(stored.rows)
+        return await self._journal.rows(table_id)
+
+    def _resumed(self, actor: TableActor, stored: StoredTable) -> Loaded | None:
+        """What follows the snapshot; None if none fits, and then the actor is untouched."""
+        if stored.snapshot is None:
+            return None
+        with Caught() as caught:
+            return self._resume(actor, stored, stored.snapshot)
+        _log.warning("snapshot_does_not_fit", table_id=actor.table_id, error=str(caught.error))
+        return None
+
+    def _resume(self, actor: TableActor, stored: StoredTable, snapshot: Snapshot) -> Loaded:
+        seq = snapshot.seq
+        own = [row for row in stored.rows if row.seq == seq]
+        if not own:
             raise SnapshotMisfit(f"there is no row {seq}")
-        changes = _folded(snapshot.state, rows[1:])
-        requests = await self._journal.requests(table_id, snapshot.requests_after, seq)
+        later = self._journal.decoded(row for row in stored.rows if row.seq > seq)
+        changes = _folded(snapshot.state, later)
+        requests = [
+            AcceptedRow(row.request, row.seq, row.payload)
+            for row in stored.rows
+            if row.request is not None and snapshot.requests_after < row.seq <= seq
+        ]
         actor.resume(snapshot, requests)
-        return Loaded(seq, changes, rows[-1].at_ms)
+        return Loaded(seq, changes, stored.rows[-1].at_ms, stored.cursors)
+
+    async def _all_names(self, players: Collection[str]) -> Mapping[str, str]:
+        """A name for each; "" where there is none."""
+        known = await self._journal.names(players)
+        return {player: known.get(player, "") for player in players}
 
 
 def _folded(state: TableState | None, rows: Sequence[Row]) -> list[Change]:

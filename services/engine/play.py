@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Final
 
@@ -18,9 +18,12 @@ from okey_runtime.interceptors import checked_message
 from okey_runtime.logging import get_logger
 from okey_runtime.validation import keeps_rules
 from services.engine.actor import TableActor
-from services.engine.errors import NotOwner, NotThisPlayer
-from services.engine.following import From, Write, elsewhere, follow, watching
-from services.engine.invites import Invites, Knock
+from services.engine.attaching import Attaching
+from services.engine.carrying import Carrying
+from services.engine.errors import NotOwner, NotThisPlayer, TableReloading
+from services.engine.following import From, elsewhere, follow, watching
+from services.engine.forwarding import Context, Forwarding
+from services.engine.invites import Knock
 from services.engine.player_commands import Numbered, PlayerCommands
 from services.engine.shedding import Shedding
 from services.engine.tables import Tables
@@ -30,6 +33,9 @@ MOST_IN_FLIGHT: Final = 16
 ATTACH_WITHIN_S: Final = 10.0
 
 _NO_REASON: Final = StreamEndReason.STREAM_END_REASON_UNSPECIFIED
+
+Begun = asyncio.Future[Numbered]
+"""A command under way."""
 
 _log = get_logger(__name__)
 
@@ -52,19 +58,21 @@ class PlayStreams:
     def __init__(
         self,
         tables: Tables,
-        invites: Invites,
+        attaching: Attaching,
         commands: PlayerCommands,
+        forwarding: Forwarding,
         clock: Clock,
         shedding: Shedding,
     ) -> None:
-        self._invites = invites
+        self._attaching = attaching
         self._shedding = shedding
         self._tables = tables
         self._commands = commands
+        self._forwarding = forwarding
         self._clock = clock
 
     async def serve(
-        self, requests: AsyncIterator[object], identity: Identity, write: Write
+        self, requests: AsyncIterator[object], identity: Identity, context: Context
     ) -> None:
         """Write the stream's answers; it ends when the caller says no more and has every answer, or
         with a ``StreamEnd``.
@@ -78,23 +86,27 @@ class PlayStreams:
             after = attach.after_seq if attach.HasField("after_seq") else None
             try:
                 knock = Knock.of(identity, attach.invite)
-                actor = await self._invites.let_in(attach.table_id, knock)
+                actor = await self._attaching.let_in(attach.table_id, knock)
             except NotOwner as error:
                 end = elsewhere(error, after)
-                await write(engine_pb2.PlayResponse(end=end).SerializeToString())
+                await context.write(engine_pb2.PlayResponse(end=end).SerializeToString())
                 return
             start = From(after, attach.with_view)
             with watching(actor, identity, start, self._clock) as watcher:
-                commands = StreamCommands(
-                    self._tables, self._commands, actor, identity.player, watcher
+                carrying = Carrying(
+                    self._tables, self._commands, self._forwarding, identity.player, context
                 )
+                commands = StreamCommands(self._commands, carrying, actor, identity.player, watcher)
                 reading = asyncio.create_task(commands.read(requests))
                 try:
-                    end = await follow(actor, watcher, start, self._clock, write)
+                    end = await follow(actor, watcher, start, self._clock, context.write)
+                    for late in await commands.rest():
+                        await context.write(late)
                     if end.reason != _NO_REASON:
-                        await write(engine_pb2.PlayResponse(end=end).SerializeToString())
+                        await context.write(engine_pb2.PlayResponse(end=end).SerializeToString())
                 finally:
                     reading.cancel()
+                    carrying.close()
 
     async def _attached(
         self, requests: AsyncIterator[object], identity: Identity
@@ -119,19 +131,25 @@ class StreamCommands:
 
     def __init__(
         self,
-        tables: Tables,
         commands: PlayerCommands,
+        carrying: Carrying,
         actor: TableActor,
         player: str,
         watcher: Watcher,
     ) -> None:
-        self._tables = tables
         self._commands = commands
+        self._carrying = carrying
         self._actor = actor
         self._player = player
         self._watcher = watcher
         self._in_flight = 0
         self._answered: asyncio.Future[None] | None = None
+        self._late: list[bytes] = []
+
+    async def rest(self) -> list[bytes]:
+        """The answers to commands that waited for the table when the stream was to end already."""
+        await self._carrying.over()
+        return self._late
 
     async def read(self, requests: AsyncIterator[object]) -> None:
         """Begin every command; where the caller says no more, end the stream after the answers."""
@@ -161,11 +179,31 @@ class StreamCommands:
             checked = _checked(request)
             message = _command(checked)
             self._refuse_if_not_ours(message)
+            carry = self._carrier_of(message, checked.timeout_ms)
+            if self._carrying.is_busy:
+                self._answer_with(request_id, carry())
+                return
             begun = self._commands.begin(self._actor, self._player, message, checked.timeout_ms)
         except OkeyError as error:
             self._tell(_refusal(request_id, error))
         else:
-            begun.add_done_callback(partial(self._answer, request_id))
+            begun.add_done_callback(partial(self._answer_or_carry, request_id, carry))
+
+    def _carrier_of(self, message: Message, timeout_ms: int) -> Callable[[], Begun]:
+        """Has the command, which came now, wait for its table."""
+        within_ms = self._commands.within_ms(timeout_ms)
+        until_s = asyncio.get_running_loop().time() + within_ms / 1000
+        table_id = self._actor.table_id
+        return lambda: self._carrying.carry(table_id, message, within_ms, until_s)
+
+    def _answer_or_carry(self, request_id: str, carry: Callable[[], Begun], begun: Begun) -> None:
+        if not begun.cancelled() and isinstance(begun.exception(), TableReloading):
+            self._answer_with(request_id, carry())
+        else:
+            self._answer(request_id, begun)
+
+    def _answer_with(self, request_id: str, begun: Begun) -> None:
+        begun.add_done_callback(partial(self._answer, request_id))
 
     def _refuse_if_not_ours(self, message: Message) -> None:
         table_id = self._actor.table_id
@@ -179,7 +217,7 @@ class StreamCommands:
                 f"{self._player} cannot act for {message.player}: leave player empty"
             )
 
-    def _answer(self, request_id: str, begun: asyncio.Future[Numbered]) -> None:
+    def _answer(self, request_id: str, begun: Begun) -> None:
         if begun.cancelled():
             return
         error = begun.exception()
@@ -192,7 +230,10 @@ class StreamCommands:
     def _tell(self, result: engine_pb2.CommandResult) -> None:
         """Answer; once that was handed to the caller another command may come."""
         wire = engine_pb2.PlayResponse(result=result).SerializeToString()
-        self._watcher.answer(Answered(wire, self._written))
+        if self._watcher.has_ended:
+            self._late.append(wire)
+        else:
+            self._watcher.answer(Answered(wire, self._written))
 
 
 def _attach(request: object) -> engine_pb2.Attach:

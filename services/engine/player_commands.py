@@ -50,6 +50,11 @@ class PlayerCommands:
         self._hold_wait_s = hold_wait_ms / 1000
         self._deadlines = Deadlines(timeout_ms)
 
+    def within_ms(self, timeout_ms: int) -> int:
+        """How long a command is waited for whose caller waits so long; 0 is as long as we do."""
+        longest_ms = self._deadlines.within_ms
+        return min(timeout_ms, longest_ms) if timeout_ms > 0 else longest_ms
+
     def begin(
         self, actor: TableActor, player: str, message: Message, timeout_ms: int = 0
     ) -> asyncio.Future[Numbered]:
@@ -157,8 +162,9 @@ class PlayerCommands:
         self, answer: asyncio.Future[Accepted], timeout_ms: int = 0
     ) -> asyncio.Future[Accepted]:
         """The answer, or in time that there is none: what was not begun by then never counts."""
-        if 0 < timeout_ms < self._deadlines.within_ms:
-            self._deadlines.watch_sooner(answer, timeout_ms)
+        within_ms = self.within_ms(timeout_ms)
+        if within_ms < self._deadlines.within_ms:
+            self._deadlines.watch_sooner(answer, within_ms)
         else:
             self._deadlines.watch(answer)
         return answer

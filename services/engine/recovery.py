@@ -15,11 +15,13 @@ from okey_runtime.backoff import waits_s
 from okey_runtime.clock import Clock
 from okey_runtime.logging import get_logger
 from services.engine.errors import TableQuarantined
+from services.engine.gathering import MOST_KEYS
 from services.engine.journal import Unretired
 from services.engine.metrics import UNLOADED
 from services.engine.shards import shard_of
 
-_LOADED_AT_ONCE: Final = 8
+_LOADED_AT_ONCE: Final = 2 * MOST_KEYS
+"""While so many as are read together are worked on, the next are read."""
 
 _log = get_logger(__name__)
 
@@ -60,6 +62,10 @@ class Recovery:
     def unloaded_shards(self) -> frozenset[int]:
         """The shards of which a table is still to be loaded."""
         return frozenset(shard_of(table_id) for table_id in self._left)
+
+    def has(self, table_id: str) -> bool:
+        """Whether the table is still to be loaded: it has something left to do."""
+        return table_id in self._left
 
     def last_alive_ms(self, table_id: str) -> int:
         """When a table that is to be loaded now was last owned."""

@@ -22,6 +22,7 @@ from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity, display_name
 from okey_runtime.interceptors import validates_itself, writes_itself
+from services.engine.attaching import Attaching
 from services.engine.errors import (
     ArrangedTooOften,
     NoRound,
@@ -104,7 +105,10 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self._rules = settings.rules()
         self._address = address
         self._commands = PlayerCommands(settings.hold_wait_ms, settings.command_timeout_ms)
-        self._streams = PlayStreams(tables, invites, self._commands, clock, shedding)
+        self._attaching = Attaching(settings.engine_name, invites, routes)
+        self._streams = PlayStreams(
+            tables, self._attaching, self._commands, forwarding, clock, shedding
+        )
         self._arranged: OrderedDict[str, int] = OrderedDict()
 
     @forwarded
@@ -248,7 +252,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self, request_iterator: AsyncIterator[engine_pb2.PlayRequest], context: Context
     ) -> None:
         """Attach first, then commands up, results and updates down."""
-        await self._streams.serve(request_iterator, current_identity(), context.write)
+        await self._streams.serve(request_iterator, current_identity(), context)
 
     @writes_itself
     async def WatchTable(self, request: engine_pb2.WatchTableRequest, context: Context) -> None:
@@ -256,7 +260,8 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         identity = current_identity()
         after = request.after_seq if request.HasField("after_seq") else None
         try:
-            actor = await self._invites.let_in(request.table_id, Knock.of(identity, request.invite))
+            knock = Knock.of(identity, request.invite)
+            actor = await self._attaching.let_in(request.table_id, knock)
         except NotOwner as error:
             end = elsewhere(error, after)
             await context.write(engine_pb2.WatchTableResponse(end=end).SerializeToString())

@@ -59,10 +59,10 @@ class SharedTables:
         self._maintenance = Maintenance(self._ring)
         self._journal = stores.journal
         self._operators = stores.operators
-        self._loader = Loader(stores.journal, stores.snapshots)
+        self._loader = Loader(stores.journal, stores.read_at_once)
         self._commit = commit
         self._clock = clock
-        self._relays = Relays(sinks, stores.journal, clock, self._retire_if_told)
+        self._relays = Relays(sinks, stores.journal, clock, self._retire_if_told, standstill.goes)
         self.snapshotter: Final = Snapshotter(
             stores.snapshots, stores.snapshot_every_rows, self._relays.are_idle
         )
@@ -112,13 +112,16 @@ class SharedTables:
         """
         await self._until_ready(table_id)
         known = self._known(table_id)
-        if known is None and await self._journal.registered(table_id) is None:
-            raise NoSuchTable(f"there is no table {table_id}")
-        if known is None:
-            await self._quarantine.refuse_if_voided(table_id)
+        if known is None and not self._recovery.has(table_id):
+            await self._refuse_if_unknown(table_id)
         # Somebody else may have loaded it meanwhile, and a table has one actor.
         alive_ms = self._recovery.last_alive_ms(table_id)
         return known or self._known(table_id) or await self._load_once(table_id, alive_ms)
+
+    async def _refuse_if_unknown(self, table_id: str) -> None:
+        if await self._journal.registered(table_id) is None:
+            raise NoSuchTable(f"there is no table {table_id}")
+        await self._quarantine.refuse_if_voided(table_id)
 
     async def _until_ready(self, table_id: str) -> None:
         await self._ownership.settled(table_id)
@@ -256,6 +259,7 @@ class SharedTables:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        await self._loader.close()
         await self._actors.close()
 
     # Loading --------------------------------------------------------------------------------------
@@ -277,14 +281,13 @@ class SharedTables:
             raise loaded
         if isinstance(loaded, BaseException):
             raise self._quarantine.stop_unreadable(table_id, loaded) from loaded
-        cursors = await self._journal.cursors(table_id)
         # Meanwhile it may have been stopped, or handed over.
         self._quarantine.refuse_load(table_id)
         self._refuse_if_not_ours(table_id)
         self._recovery.drop(table_id)
         self.snapshotter.begin(table_id, loaded.snapshot_seq)
         self._actors.run(actor)
-        self._relays.go_on(actor, loaded.changes, cursors)
+        self._relays.go_on(actor, loaded.changes, loaded.cursors)
         if actor.table.is_done:
             self._retire_if_told(actor)
         else:

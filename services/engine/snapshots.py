@@ -11,7 +11,7 @@ from functools import cache
 from hashlib import blake2b, sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from sqlalchemy import select
@@ -85,6 +85,22 @@ def _version(payload: bytes) -> str:
     return _made_by() + blake2b(payload, digest_size=16).hexdigest()
 
 
+def usable(kept: Any) -> Snapshot | None:
+    """The snapshot of a row of the database; None for one that this version cannot use."""
+    if not kept.version.startswith(_made_by()):
+        return None
+    if kept.version != _version(kept.payload):
+        _log.error("snapshot_changed", table_id=kept.table_id, seq=kept.seq)
+        return None
+    try:
+        snapshot = decode_snapshot(kept.payload)
+    except ValidationError as error:
+        _log.warning("snapshot_unreadable", table_id=kept.table_id, errors=error.error_count())
+        return None
+    is_its_own = snapshot.state.config.table_id == kept.table_id and snapshot.seq == kept.seq
+    return snapshot if is_its_own else None
+
+
 class Snapshots:
     """Where they are kept: the newest of each table."""
 
@@ -95,18 +111,7 @@ class Snapshots:
         """The table's snapshot, if there is one that this version can use."""
         query = select(snapshots).where(snapshots.c.table_id == table_id)
         found = await self._database.read(lambda c: c.execute(query).first())
-        if found is None or not found.version.startswith(_made_by()):
-            return None
-        if found.version != _version(found.payload):
-            _log.error("snapshot_changed", table_id=table_id, seq=found.seq)
-            return None
-        try:
-            snapshot = decode_snapshot(found.payload)
-        except ValidationError as error:
-            _log.warning("snapshot_unreadable", table_id=table_id, errors=error.error_count())
-            return None
-        is_its_own = snapshot.state.config.table_id == table_id and snapshot.seq == found.seq
-        return snapshot if is_its_own else None
+        return None if found is None else usable(found)
 
     async def keep(self, made: Sequence[Snapshot]) -> None:
         """Keep these, one a table, in place of older ones."""

@@ -93,7 +93,9 @@ class LobbyApp:
             self._keep(host.dial(address, None, again, tls_name=name)),
         )
         bank = BotBank(self._keep(host.dial(settings.wallet_address, own, bot_bank.IDEMPOTENT)))
-        self._redis = SharedRedis(settings.redis_url, host.clock, MAX_CONNECTIONS)
+        self._redis = SharedRedis(
+            settings.redis_url, host.clock, settings.redis_budget_ms, MAX_CONNECTIONS
+        )
         tables = TableList(self._redis, engine, host.clock)
         self._watches = ListWatches(tables, host.clock, settings.most_list_watchers)
         limits = Limits(

@@ -24,6 +24,8 @@ class LobbySettings(ServiceSettings):
     """How many tables a player may join in a row."""
     seat_every_ms: int = Field(default=3_000, ge=1)
     """After how long a player who has joined them may join one more."""
+    redis_budget_ms: int = Field(default=1_000, ge=50)
+    """How long a command to Redis may take in all before Redis counts as away."""
     most_list_watchers: int = Field(default=2_000, ge=1)
     """How many streams of a replica may follow lists of tables at once."""
 

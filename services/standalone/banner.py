@@ -23,7 +23,9 @@ def banner(
     for plan in plans:
         metrics = "" if plan.is_store else f"http://{plan.ports.metrics_address}/metrics"
         rows.append((plan.name, plan.ports.address, metrics))
-    lines = [f"Ready after {seconds:.1f} s.", ""]
+    pages = [plan.ports.page_url for plan in plans if plan.ports.page_url]
+    lines = [f"Play at {page}" for page in pages]
+    lines += [f"Ready after {seconds:.1f} s.", ""]
     lines += [f"  {name:<8} {address:<18} {metrics}".rstrip() for name, address, metrics in rows]
     lines += _targets(plans)
     lines += [

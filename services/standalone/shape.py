@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+GATEWAY: Final = "gateway"
 VALKEY: Final = "valkey"
 POSTGRES: Final = "postgres"
 STORES: Final = (VALKEY, POSTGRES)
@@ -48,7 +49,11 @@ class Shape:
 
 
 # Their ports are documented in docs/quickstart.md and docs/cluster.md.
-SINGLE: Final = Shape({"lobby": 1, "engine": 1, "wallet": 1, "rating": 1, "bots": 1}, 7401)
+SINGLE: Final = Shape(
+    {"gateway": 1, "lobby": 1, "engine": 1, "wallet": 1, "rating": 1, "bots": 1}, 7400
+)
 CLUSTER: Final = Shape(
-    {"lobby": 2, "engine": 3, "wallet": 2, "rating": 2, "bots": 3}, 7501, has_postgres=True
+    {"gateway": 1, "lobby": 2, "engine": 3, "wallet": 2, "rating": 2, "bots": 3},
+    7500,
+    has_postgres=True,
 )

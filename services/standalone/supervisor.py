@@ -114,6 +114,7 @@ class Supervisor:
                 is_ready=self.lives[child.plan.name].is_ready,
                 address=child.plan.ports.address,
                 metrics_address="" if child.plan.is_store else child.plan.ports.metrics_address,
+                page_url=child.plan.ports.page_url,
             )
             for child in self.children
         }

@@ -17,6 +17,7 @@ from services.engine.appending import Append, SitsElsewhere, Taken, Verdict
 from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal, Registered, Unretired
 from services.engine.record import Request, Row, encode_events
+from services.engine.shards import SHARD_COUNT, shard_of
 
 A, B, C = "a" * 26, "b" * 26, "c" * 26
 PAYLOAD = encode_events([CountdownCancelled()])
@@ -147,6 +148,35 @@ async def test_the_registry_tells_what_is_left_to_do(journal: Journal) -> None:
     assert await journal.unretired(A, 1) == [closed]
     assert await journal.registered(C) == Registered(C, 1_001, True)
     assert await journal.registered("d" * 26) is None
+
+
+async def test_what_is_left_to_do_is_found_by_shards(journal: Journal) -> None:
+    """Neighbours and others, the first and the last, in one question; ids sort by their bytes."""
+    ids = [first * 26 for first in "27ajqz"]
+    await journal.append([row(table_id, 1) for table_id in ids])
+    await journal.retire("7" * 26)
+    every = [Unretired(table_id, 0) for table_id in ids if table_id[0] != "7"]
+    assert await journal.unretired_in(range(SHARD_COUNT)) == every
+    for wanted in ("2", "2a", "2z", "aqz", ""):
+        shards = {shard_of(first * 26) for first in wanted} | {SHARD_COUNT // 2 + 1}
+        found = [table.table_id[0] for table in await journal.unretired_in(shards)]
+        assert found == list(wanted), wanted
+    assert await journal.unretired_in([]) == []
+
+
+async def test_tables_are_read_together_each_with_its_own(journal: Journal) -> None:
+    """One that is not there has nothing, and keeps no other from being read."""
+    asked = Request("anna", "request-1", b"\x00" * 32)
+    unreadable = b"\xff\xff\xff"
+    await journal.append([row(A, 1, request=asked), row(B, 1, payload=unreadable)])
+    await journal.append([row(A, 2)])
+    await journal.checkpoint(A, "wallet", 2)
+    found = await journal.stored_tables([A, B, C])
+    assert {table_id: len(each.rows) for table_id, each in found.items()} == {A: 2, B: 1, C: 0}
+    assert journal.decoded(found[A].rows) == await journal.rows(A)
+    assert [each.cursors for each in found.values()] == [{"wallet": 2}, {}, {}]
+    assert [each.snapshot for each in found.values()] == [None] * 3
+    assert found[B].rows[0].payload == unreadable
 
 
 async def test_cursors_are_kept_by_sink(journal: Journal) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests.deploy.code import SERVICES, settings_class
 from tests.deploy.manifests import DEPLOY, Platform, build
 from tools.manifests.edges import Edges, policies
+from tools.manifests.envoy import PUBLIC
 
 EDGES: Final = Edges.read(DEPLOY / "edges.yaml")
 
@@ -38,6 +39,11 @@ def test_databases_are_those_that_the_service_is_given(service: str) -> None:
     urls = {"okey_database_url": "postgres", "okey_redis_url": "redis"}
 
     assert set(EDGES.databases_of(service)) == {urls[key] for key in given if key in urls}
+
+
+def test_envoy_reaches_whom_it_carries_calls_to() -> None:
+    assert set(EDGES.grpc["edge"]) == set(PUBLIC)
+    assert EDGES.outside == ("edge",)
 
 
 def test_everything_is_denied_first() -> None:

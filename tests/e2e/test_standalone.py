@@ -20,7 +20,7 @@ from tests.e2e.test_kill import looks, standing
 
 pytestmark = pytest.mark.system
 
-FIRST_FIXED_PORT = 7401
+FIRST_FIXED_PORT = 7400
 LISTENING = "0A"
 # As IPv4, and as IPv4 within IPv6.
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F"}
@@ -116,7 +116,7 @@ async def test_a_signal_stops_everything_in_order(
     await gone(pids)
     assert own.output().endswith("stopping ...\nstopped\n")
     logs = {path.stem: path.read_text() for path in (own.data_dir / "log").iterdir()}
-    for name in ("lobby", "engine", "wallet", "rating", "bots"):
+    for name in ("gateway", "lobby", "engine", "wallet", "rating", "bots"):
         assert '"event":"stopped"' in logs[name]
 
 
@@ -136,7 +136,7 @@ async def test_a_taken_port_is_named(tmp_path: Path) -> None:
             taken.listen()
         status, output = await standalone("--data-dir", str(tmp_path))
     assert status == 1
-    assert f"port {FIRST_FIXED_PORT}, meant for lobby, is taken" in output
+    assert f"port {FIRST_FIXED_PORT}, meant for gateway, is taken" in output
     assert ".venv/bin/python -m services.standalone --free-ports" in output
 
 

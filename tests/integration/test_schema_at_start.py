@@ -15,6 +15,7 @@ from okey_runtime.migrations import migrate
 from okey_runtime.schema import SchemaIsOlder, newest_schema
 from okey_runtime.server import ServiceServer
 from tests.fixtures.apps import WITH_DATABASE, app_of
+from tests.fixtures.issuer import Issuer
 from tests.fixtures.postgres import postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]
@@ -46,7 +47,8 @@ async def do(url: str, *statements: str) -> None:
 async def test_before_its_migration_it_does_not_start_and_says_what_to_run(
     service: str, tmp_path: Path, postgres_url: str
 ) -> None:
-    server = ServiceServer(app_of(service, tmp_path, postgres_url, migrates=False))
+    app = app_of(service, Issuer(tmp_path), tmp_path, postgres_url, migrates=False)
+    server = ServiceServer(app)
 
     with pytest.raises(SchemaIsOlder, match=rf"run python -m services\.{service}\.migrate"):
         await server.start()
@@ -65,9 +67,9 @@ async def test_rolled_back_after_a_migration_it_serves_and_says_so(
         f"UPDATE alembic_version SET version_num = '{LATER}'",
     )
 
+    app = app_of(service, Issuer(tmp_path), tmp_path, postgres_url, migrates=False)
     with structlog.testing.capture_logs() as logged:
-        server = ServiceServer(app_of(service, tmp_path, postgres_url, migrates=False))
-        async with server:
+        async with ServiceServer(app) as server:
             assert server.is_serving
 
     newer = [line for line in logged if line["event"] == "schema_is_newer"]

@@ -12,6 +12,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from okey_runtime.readiness import LIVENESS, READINESS
 from okey_runtime.server import App, ServiceServer
 from tests.fixtures.apps import WITH_DATABASE, app_of
+from tests.fixtures.issuer import Issuer
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -20,7 +21,8 @@ NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 @pytest.fixture(params=WITH_DATABASE)
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> App:
     """Its database's folder is not there yet, so that nothing can be opened."""
-    return app_of(request.param, tmp_path, f"sqlite:///{tmp_path / 'later' / 'service.db'}")
+    url = f"sqlite:///{tmp_path / 'later' / 'service.db'}"
+    return app_of(request.param, Issuer(tmp_path), tmp_path, url)
 
 
 async def health(app: App, name: str) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tools.manifests import alerts, dashboards, edges, slo
+from tools.manifests import alerts, dashboards, edges, envoy, slo
 from tools.manifests.yaml_text import made_from
 
 DEPLOY: Final = Path(__file__).resolve().parents[2] / "deploy"
@@ -29,6 +29,9 @@ def files() -> Iterator[tuple[Path, str]]:
         DEPLOY / "components" / "monitoring" / "rules.yaml",
         made_from("deploy/rules", *rules),
     )
+    for name, config in envoy.deployed().items():
+        file = DEPLOY / "components" / "edge" / name
+        yield file, made_from("tools/manifests/envoy.py", config)
     for board in dashboards.DASHBOARDS:
         yield DEPLOY / "dashboards" / f"{board.name}.json", dashboards.text(board)
 

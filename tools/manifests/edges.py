@@ -7,7 +7,7 @@ from typing import Final
 
 import yaml
 
-_PORTS: Final = {"grpc": 7400, "metrics": 7420, "health": 7440, "postgres": 5432, "redis": 6379}
+_PORTS: Final = {"grpc": 7400, "https": 8443, "metrics": 7420, "postgres": 5432, "redis": 6379}
 _NAME: Final = "app.kubernetes.io/name"
 _PART: Final = {"app.kubernetes.io/part-of": "okey"}
 _ROLE: Final = "okey/role"
@@ -20,12 +20,15 @@ class Edges:
 
     grpc: Mapping[str, tuple[str, ...]]
     databases: Mapping[str, tuple[str, ...]]
+    outside: tuple[str, ...] = ()
+    """Who is called from anywhere."""
 
     @classmethod
     def read(cls, file: Path) -> "Edges":
         """Raises ``TypeError`` or ``KeyError`` where the file has another shape."""
         content = yaml.safe_load(file.read_text("utf-8"))
-        return cls(*({k: tuple(v) for k, v in content[part].items()} for part in _PARTS))
+        grpc, databases = ({k: tuple(v) for k, v in content[part].items()} for part in _PARTS)
+        return cls(grpc, databases, tuple(content.get("outside", ())))
 
     @property
     def services(self) -> list[str]:
@@ -37,6 +40,11 @@ class Edges:
         """Ours that nobody calls, sorted: whoever uses a database and is no service."""
         users = {user for users in self.databases.values() for user in users}
         return sorted(users - set(self.services))
+
+    @property
+    def ours(self) -> set[str]:
+        """Whose pods are selected by their names; everybody else's have a role."""
+        return {*self.services, *self.jobs, *self.outside}
 
     def callers(self, service: str) -> list[str]:
         """Who may call the service."""
@@ -64,6 +72,7 @@ def policies(edges: Edges) -> list[dict[str, object]]:
         _policy("names", names),
         *(_policy(service, _of_service(edges, service)) for service in edges.services),
         *(_policy(job, _of_job(edges, job)) for job in edges.jobs),
+        *(_policy(name, _of_front(edges, name)) for name in edges.outside),
     ]
 
 
@@ -94,12 +103,24 @@ def _of_job(edges: Edges, job: str) -> dict[str, object]:
     }
 
 
+def _of_front(edges: Edges, name: str) -> dict[str, object]:
+    return {
+        "podSelector": {"matchLabels": {_NAME: name, **_PART}},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [
+            {"ports": [_at("https")]},
+            {"from": _others("prometheus"), "ports": [_at("metrics")]},
+        ],
+        "egress": [_to(callee, "grpc") for callee in edges.grpc.get(name, ())],
+    }
+
+
 def _to_databases(edges: Edges, user: str) -> list[dict[str, object]]:
     return [{"to": _others(name), "ports": [_at(name)]} for name in edges.databases_of(user)]
 
 
 def _peers(edges: Edges, caller: str) -> list[dict[str, object]]:
-    return [_pods(caller)] if caller in edges.services else _others(caller)
+    return [_pods(caller)] if caller in edges.ours else _others(caller)
 
 
 def _to(callee: str, port: str) -> dict[str, object]:

@@ -35,6 +35,7 @@ def doctor(
     wallet: WalletAddress = None,
     rating: RatingAddress = None,
     bots: Annotated[str | None, typer.Option(help="host:port of a bot worker.")] = None,
+    gateway: Annotated[str | None, typer.Option(help="host:port of a gateway's gRPC.")] = None,
     token_file: TokenFile = None,
     dry: Annotated[
         bool, typer.Option("--dry-run", help="Also call as a player does, changing nothing.")
@@ -58,8 +59,9 @@ def doctor(
     schemas, keys and clocks agree; who owns the tables; is every chip accounted for. Status 0 where
     nothing is wrong, 1 where something is, 2 where it could not look.
     """
-    named = {"lobby": lobby, "engine": engine, "wallet": wallet, "rating": rating, "bots": bots}
-    targets = {kind: address for kind, address in named.items() if address is not None}
+    addresses = (gateway, lobby, engine, wallet, rating, bots)
+    named = zip(KINDS, addresses, strict=True)
+    targets = {kind: address for kind, address in named if address is not None}
     with refusals():
         platform = None if targets else DevPlatform.find(data_dir)
         if platform is not None:

@@ -22,7 +22,7 @@ from okey_runtime.service_token import MetadataProvider
 from okey_runtime.tls import ClientTls
 from services.okeyctl.reach import Reach, security_of
 
-KINDS: Final = ("lobby", "engine", "wallet", "rating", "bots")
+KINDS: Final = ("gateway", "lobby", "engine", "wallet", "rating", "bots")
 
 _CONNECT_TIMEOUT_S: Final = 3.0
 _HEALTH_TIMEOUT_S: Final = 3.0

@@ -62,20 +62,21 @@ class ClusterLoad(Load):
         while not self._leaving.is_set():
             number = next(self._numbers_of_pairs)
             names = [f"pair-{number}-{seat}" for seat in range(2)]
-            found = await asyncio.gather(*(self._seated(name) for name in names))
-            table_ids = {table_id for table_id in found if table_id}
-            for table_id in table_ids:
-                await self._opened(table_id)
-            self.quick_matches += len(table_ids)
-            # Everybody plays where it sits, whomever it was matched with.
-            sitting = [
-                self._player(table_id, name, chance)
-                for name, table_id in zip(names, found, strict=True)
-                if table_id
-            ]
-            for player in sitting:
-                player.history.is_matched = True
-            await asyncio.gather(*(player.play() for player in sitting))
+            await asyncio.gather(*(self._matched(name, chance) for name in names))
+
+    async def _matched(self, name: str, chance: Random) -> None:
+        """One of them, who plays where it sits, at once and whomever it was matched with."""
+        table_id = await self._seated(name)
+        if not table_id:
+            return
+        player = self._player(table_id, name, chance)
+        player.history.is_matched = True
+        playing = [player.play()]
+        if table_id not in self._cluster.first_owners:
+            self._cluster.first_owners[table_id] = ""
+            self.quick_matches += 1
+            playing.append(self._opened(table_id))
+        await asyncio.gather(*playing)
 
     async def _seated(self, name: str) -> str:
         """The table at which a ticket has sat the player down; "" where it is time to go."""

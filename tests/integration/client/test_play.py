@@ -13,6 +13,7 @@ from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.rules.tile import Tile
 from okey.table.commands import Discard
+from okey.table.errors import TableIsClosed
 from okey_client import Change, OkeyClient, PlayedTable, RetryPolicy, RpcFailure
 from okey_runtime.access import AccessTable
 from okey_runtime.config import Environment, ServiceSettings
@@ -20,7 +21,7 @@ from okey_runtime.errors import DOMAIN
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
 from tests.fixtures.issuer import Issuer
-from tests.fixtures.partial_service import serve_methods
+from tests.fixtures.partial_service import Methods, serve_methods
 
 SERVICE = "okey.api.engine.v1.TableService"
 TABLE = "t" * 26
@@ -76,6 +77,20 @@ class ScriptedEngine:
     def __init__(self) -> None:
         self.scripts: list[Script] = []
         self.cursors: list[int | None] = []
+        self.left: list[str] = []
+
+    async def leave_seat(
+        self, request: engine_pb2.LeaveSeatRequest, context: object
+    ) -> engine_pb2.LeaveSeatResponse:
+        """Asked by a call of its own."""
+        self.left.append(request.request_id)
+        return engine_pb2.LeaveSeatResponse(seq=9)
+
+    async def forfeit(
+        self, request: engine_pb2.ForfeitRequest, context: object
+    ) -> engine_pb2.ForfeitResponse:
+        """As at a table that is closed."""
+        raise TableIsClosed(f"table {request.table_id} is closed")
 
     async def play(
         self, requests: AsyncIterator[engine_pb2.PlayRequest], context: object
@@ -95,14 +110,20 @@ class ScriptedApp:
     """A scripted engine as a service."""
 
     services = (SERVICE,)
-    access = AccessTable.of(SERVICE, {"Play": {Role.PLAYER}})
+    access = AccessTable.of(
+        SERVICE, {"Play": {Role.PLAYER}, "Forfeit": {Role.PLAYER}, "LeaveSeat": {Role.PLAYER}}
+    )
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
         self.engine = ScriptedEngine()
 
     async def start(self, host: ServiceServer) -> None:
-        methods = {"Play": (self.engine.play, engine_pb2.PlayRequest)}
+        methods: Methods = {
+            "Play": (self.engine.play, engine_pb2.PlayRequest),
+            "Forfeit": (self.engine.forfeit, engine_pb2.ForfeitRequest),
+            "LeaveSeat": (self.engine.leave_seat, engine_pb2.LeaveSeatRequest),
+        }
         serve_methods(host, SERVICE, methods)
 
     async def drain(self) -> None:
@@ -300,6 +321,21 @@ async def test_a_closed_table_takes_no_commands(world: World) -> None:
         with pytest.raises(RpcFailure) as refusal:
             await seat.forfeit()
     assert refusal.value.reason == "TABLE_CLOSED"
+
+
+async def test_the_command_that_closes_the_table_is_answered_all_the_same(world: World) -> None:
+    """Its answer may come too late for the stream, which ends with the table."""
+    asked: list[str] = []
+
+    async def script(line: Line) -> None:
+        await line.show(4)
+        asked.append((await line.hear()).leave_seat.request_id)
+        await closes(line)
+
+    world.home.scripts = [script]
+    async with world.play() as seat:
+        assert await seat.leave() == 9
+    assert world.home.left == asked
 
 
 async def test_a_nonce_is_added_over_the_same_stream(world: World) -> None:

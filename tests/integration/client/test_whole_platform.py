@@ -42,6 +42,7 @@ class WholePlatform(Platform):
             wallet_address=self._addresses["wallet"],
             rating_address=self._addresses["rating"],
             redis_url=valkey.url,
+            redis_budget_ms=30_000,
             stop_grace_ms=0,
         )
         await self._serve("lobby", LobbyApp(settings))

@@ -2,16 +2,22 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 
 import grpc
 import pytest
+from sqlalchemy import Connection, make_url, select, update
 
 from okey.api.engine.v1 import engine_pb2
+from okey_runtime.database import Database
 from okey_runtime.identity import Role
+from okey_runtime.postgres import postgres_engine
 from okey_runtime.server import ServiceServer
 from okey_runtime.status import OK, WARNING
 from services.engine.forwarding import FORWARDED_BY
+from services.engine.schema import members, shards
 from services.engine.shards import SHARD_COUNT, shard_of
 from tests.integration.engine.platform import (
     Ended,
@@ -22,9 +28,14 @@ from tests.integration.engine.platform import (
     refused,
     view_of,
 )
+from tests.integration.engine.play_stream import Stream, reason_of, stream_of
+from tests.integration.engine.test_play import nonce
 
 CODE = grpc.StatusCode
 QUICK = {"lease_ms": 1_500, "renew_ms": 250}
+NONCE = "nonce-of-bert"
+WAITS_S = 0.3
+"""How long a command is not answered that waits for its table."""
 
 
 class Three:
@@ -214,3 +225,121 @@ async def _end(
             if message.WhichOneof("message") == "end":
                 return message.end
     raise AssertionError("the stream ended without a reason")
+
+
+async def test_commands_of_a_stream_wait_while_their_table_is_handed_over(
+    three: Three, postgres_url: str
+) -> None:
+    """They are answered by the engine that has it then, in their order, before the stream ends."""
+    world = three.world
+    table_id, owner, to = await _waiting_table(three)
+    async with stream_of(world, "bert", table_id) as stream:
+        async with kept_from_moving(postgres_url, owner):
+            await stream.attach()
+            moving = await _begin_move(three, table_id, to)
+            asked, answering = await _until_one_waits(stream)
+            leaving = engine_pb2.LeaveSeatRequest(table_id=table_id, request_id="leaving-1")
+            await stream.say(engine_pb2.PlayRequest(leave_seat=leaving))
+        await moving
+        await answering
+        await stream.rest()
+    assert [reason_of(result) for result in stream.results] == [""] * (asked + 1)
+    *_, waited, left = stream.results
+    assert (waited.request_id, waited.seq) == (NONCE, stream.results[0].seq)
+    assert left.request_id == "leaving-1"
+    assert left.seq > waited.seq
+    assert stream.end is not None
+    assert stream.end.reason == Ended.STREAM_END_REASON_MOVED
+    assert stream.end.address == three.engines[to].address
+
+
+async def test_a_command_waits_no_longer_for_its_table_than_its_caller_does(
+    three: Three, postgres_url: str
+) -> None:
+    """Nobody knows then whether it counts; those before it wait on."""
+    world = three.world
+    table_id, owner, to = await _waiting_table(three)
+    async with stream_of(world, "bert", table_id) as stream:
+        async with kept_from_moving(postgres_url, owner):
+            await stream.attach()
+            moving = await _begin_move(three, table_id, to)
+            _, answering = await _until_one_waits(stream)
+            hurried = nonce(table_id, "hurried-1")
+            hurried.timeout_ms = 100
+            await stream.say(hurried)
+            [*_, result] = await answering
+        await moving
+        await stream.rest()
+    assert (result.request_id, reason_of(result)) == ("hurried-1", "COMMAND_TIMED_OUT")
+    assert (stream.results[-1].request_id, reason_of(stream.results[-1])) == (NONCE, "")
+
+
+async def test_a_stream_finds_its_table_where_it_was_given_just_now(
+    three: Three, postgres_url: str
+) -> None:
+    """An engine that has not looked yet looks before it sends anybody on."""
+    world = three.world
+    table_id, mover, _ = await playing(world)
+    owner = await three.owner_of(table_id)
+    to = next(name for name in three.engines if name != owner)
+    stub = await world.tables_as(mover, at=three.engines[to].address)
+    database = Database(postgres_url)
+
+    def give(connection: Connection) -> None:
+        of_table = shards.c.shard == shard_of(table_id)
+        connection.execute(update(shards).where(of_table).values(owner=to, is_pinned=True))
+
+    await database.transact(give)
+    await database.close()
+    stream = stub.WatchTable(engine_pb2.WatchTableRequest(table_id=table_id))
+    async with asyncio.timeout(10):
+        message = await stream.read()
+    assert isinstance(message, engine_pb2.WatchTableResponse)
+    assert message.WhichOneof("message") == "snapshot", message
+
+
+@asynccontextmanager
+async def kept_from_moving(postgres_url: str, engine: str) -> AsyncIterator[None]:
+    """While the block runs, what the engine begins to hand over does not arrive."""
+    database = postgres_engine(make_url(postgres_url), 1)
+    own_row = select(members).where(members.c.engine == engine)
+    try:
+        async with database.begin() as connection:
+            await connection.execute(own_row.with_for_update())
+            yield
+    finally:
+        await database.dispose()
+
+
+async def _waiting_table(three: Three) -> tuple[str, str, str]:
+    """A table where bert waits for more people, the engine that has it, asked from now on, and one
+    that does not.
+    """
+    table_id = await three.world.open_table("anna", seat_count=4)
+    await three.world.take_seat(table_id, "bert")
+    owner = await three.owner_of(table_id)
+    three.world.engine_address = three.engines[owner].address
+    return table_id, owner, next(name for name in three.engines if name != owner)
+
+
+async def _begin_move(three: Three, table_id: str, to: str) -> "asyncio.Future[object]":
+    operator = await three.world.operator(at=three.engines[to].address)
+    request = engine_pb2.MoveTableRequest(table_id=table_id, engine=to)
+    return asyncio.ensure_future(operator.MoveTable(request))
+
+
+async def _until_one_waits(
+    stream: Stream,
+) -> tuple[int, "asyncio.Future[list[engine_pb2.CommandResult]]"]:
+    """Send the same command again until it is not answered for a while; how often it was sent, and
+    the answers once there is one more.
+    """
+    async with asyncio.timeout(10):
+        for number in count(1):
+            await stream.say(nonce(stream.table_id, NONCE))
+            answering = asyncio.ensure_future(stream.until_answered(number))
+            await asyncio.wait({answering}, timeout=WAITS_S)
+            if not answering.done():
+                return number, answering
+            assert reason_of(answering.result()[-1]) == ""
+    raise AssertionError("nothing was handed over")

@@ -53,7 +53,13 @@ class Lobby:
 
 
 @pytest.fixture
-async def lobby(valkey: Valkey, tmp_path: Path) -> AsyncIterator[Lobby]:
+def redis_budget_ms() -> int:
+    """More than a busy machine needs."""
+    return 30_000
+
+
+@pytest.fixture
+async def lobby(valkey: Valkey, tmp_path: Path, redis_budget_ms: int) -> AsyncIterator[Lobby]:
     issuer = Issuer(tmp_path)
     async with AsyncExitStack() as stack:
         fakes, engine_address = await stack.enter_async_context(fake_engine(issuer.jwks_file))
@@ -65,6 +71,7 @@ async def lobby(valkey: Valkey, tmp_path: Path) -> AsyncIterator[Lobby]:
             wallet_address=engine_address,
             rating_address=engine_address,
             redis_url=valkey.url,
+            redis_budget_ms=redis_budget_ms,
             token_skew_ms=0,
             stop_grace_ms=10_000,
             # Tests look again at once until something has happened.

@@ -49,6 +49,7 @@ class TableWorld:
             wallet_address=self.platform.address_of("wallet"),
             rating_address=self.platform.address_of("rating"),
             redis_url=self.valkey.url,
+            redis_budget_ms=30_000,
             token_skew_ms=0,
             stop_grace_ms=0,
             # Tests look again at once until something has happened.

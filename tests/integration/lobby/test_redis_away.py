@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import grpc
+import pytest
 
 from okey.api.engine.v1 import engine_pb2
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
@@ -16,6 +17,11 @@ OPEN = "w" * 26
 TWO = lobby_pb2.TableTerms(seat_count=2)
 PATIENCE_S = 30
 """Far beyond what all calls of a test take, and far below one full timeout for each."""
+
+
+@pytest.fixture
+def redis_budget_ms() -> int:
+    return 1_000
 
 
 def calls(stub: LobbyStub) -> list[Callable[[], Awaitable[object]]]:

@@ -1,7 +1,10 @@
 """After a start tables load in the order of their clocks, again where the database fails."""
 
 import asyncio
+from collections.abc import Awaitable
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +12,7 @@ from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.table.config import TableConfig
 from okey.table.state import SeatStatus
 from okey_runtime.clock import VirtualClock
-from okey_runtime.database import DatabaseAway
+from okey_runtime.database import Database, DatabaseAway, Work
 from services.engine.errors import TableQuarantined
 from services.engine.journal import Unretired
 from services.engine.recovery import Recovery
@@ -129,3 +132,31 @@ async def test_every_row_says_when_the_next_clock_rings(tmp_path: Path) -> None:
         await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
         [waiting] = await world.journal.unretired("", 10)
         assert waiting == Unretired(TABLE_ID, actor.table.idle_deadline_ms)
+
+
+async def test_tables_that_come_together_are_read_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are: a few transactions for thirty, not several for each."""
+    table_ids = [letter * 26 for letter in "abcdefghijklmnopqrstuvwxyz234567"]
+    async with world_in(tmp_path) as world:
+        for table_id in table_ids:
+            config = TableConfig(table_id, seat_count=2, rules=DEFAULT_RULE_SET)
+            actor = await world.open(config, f"player-{table_id[:1]}")
+            await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
+        await world.crash()
+        reads, read = count(), Database.read
+
+        def counted(self: Database, work: Work[Any]) -> Awaitable[Any]:
+            next(reads)
+            return read(self, work)
+
+        monkeypatch.setattr(Database, "read", counted)
+        await world.boot()
+        assert next(reads) <= len(table_ids) // 2
+        live = world.tables.live()
+    assert [actor.table_id for actor in live] == sorted(table_ids)
+    for actor in live:
+        player = f"player-{actor.table_id[:1]}"
+        assert actor.table.seats[0].player == player
+        assert actor.names == {player: player.title()}

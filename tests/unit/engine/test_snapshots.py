@@ -81,7 +81,7 @@ async def test_a_snapshot_and_the_rows_after_it_come_to_what_all_rows_do(
     journal, snapshots = Journal(database), Snapshots(database)
     steps = list(walk(table_named(kind, SEEDS[kind]), SEEDS[kind], 300))
     table_id = await journaled(database, steps)
-    loader = Loader(journal, snapshots)
+    loader = Loader(journal)
     whole = new_actor(table_id, journal)
     assert (await loader.load(whole)).snapshot_seq == 0
     wanted = memory(whole, steps)
@@ -117,7 +117,7 @@ async def test_a_snapshot_that_the_journal_does_not_bear_out_is_passed_over(
     journal, snapshots = Journal(database), Snapshots(database)
     steps = list(walk(table_named("klasik-4", 2), 2, 60))
     table_id = await journaled(database, steps[:40])
-    loader = Loader(journal, snapshots)
+    loader = Loader(journal)
     in_round = next(step for step in steps[20:30] if step.after.round is not None)
     later, wrong = steps[-1], steps[0]
     for seq, state in ((later.row.seq, later.after), (in_round.row.seq, wrong.after)):

@@ -1,7 +1,7 @@
 """An engine without its gRPC door: tables on a real journal, a virtual clock, scripted services."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from pathlib import Path
@@ -19,18 +19,20 @@ from services.engine.ai import AiSeats
 from services.engine.app import MIGRATIONS
 from services.engine.appending import Append, Verdict
 from services.engine.errors import TableReloading
+from services.engine.gathering import MOST_KEYS
 from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal, Registered
 from services.engine.members import Myself
 from services.engine.operators import Operators
 from services.engine.ownership import Ownership
 from services.engine.rating_sink import RatingSink
-from services.engine.record import EVERY_KIND, Request, Row
+from services.engine.record import EVERY_KIND, Request
 from services.engine.shards import Board
 from services.engine.sharing import Sharing
 from services.engine.snapshots import Snapshots
 from services.engine.standstill import BEAT_MS, Standstill, WatchedStore
 from services.engine.steady_clock import SteadyClock
+from services.engine.stored_tables import StoredTable
 from services.engine.stores import Stores
 from services.engine.tables import Tables
 from services.engine.wallet_sink import WalletSink
@@ -76,12 +78,12 @@ class LosableJournal(Journal):
         await self.looks.wait()
         return found
 
-    async def rows(self, table_id: str, after: int = 0) -> list[Row]:
-        if table_id in self.stuck:
+    async def stored_tables(self, table_ids: Collection[str]) -> Mapping[str, StoredTable]:
+        if self.stuck.intersection(table_ids):
             self.is_stuck.set()
             await self.unstuck.wait()
         self.refuse_if_away()
-        return await super().rows(table_id, after)
+        return await super().stored_tables(table_ids)
 
     def refuse_if_away(self) -> None:
         if self.is_away:
@@ -218,6 +220,8 @@ class World:
                 Snapshots(self.database),
                 Operators(self.database),
                 self.snapshot_every_rows,
+                # What keeps one table from being read shall keep no other.
+                read_at_once=1 if stuck else MOST_KEYS,
             ),
             commit,
             self.steady,

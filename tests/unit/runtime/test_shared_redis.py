@@ -18,7 +18,7 @@ class Server:
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
-        self.reach = Reach(self.clock)
+        self.reach = Reach(self.clock, budget_ms=1_000)
         self.asked: list[asyncio.Future[str]] = []
         self._is_asked = asyncio.Event()
 
@@ -122,7 +122,7 @@ async def test_a_silent_server_is_away_after_the_budget() -> None:
 
 @pytest.mark.parametrize("error", [RedisTimeoutError("slow"), OSError("no route")])
 async def test_whatever_is_no_answer_is_away(error: Exception) -> None:
-    reach = Reach(VirtualClock())
+    reach = Reach(VirtualClock(), budget_ms=1_000)
     with pytest.raises(RedisAway):
         await reach.ask(failing(error))
     with pytest.raises(RedisAway, match="not asked"):
@@ -130,7 +130,7 @@ async def test_whatever_is_no_answer_is_away(error: Exception) -> None:
 
 
 async def test_a_refusal_is_an_answer() -> None:
-    reach = Reach(VirtualClock())
+    reach = Reach(VirtualClock(), budget_ms=1_000)
     for _ in range(2):
         with pytest.raises(ResponseError, match="NOSCRIPT"):
             await reach.ask(failing(ResponseError("NOSCRIPT")))

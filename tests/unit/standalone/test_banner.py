@@ -7,6 +7,7 @@ from services.standalone.plan import ChildPlan
 from services.standalone.ports import Ports
 
 PLANS = [
+    ChildPlan("gateway", "gateway", (), {}, Ports(7440, 7420, 7400)),
     ChildPlan("lobby", "lobby", (), {}, Ports(7401, 7421)),
     ChildPlan("valkey", "valkey", (), {}, Ports(7406, 7426)),
 ]
@@ -18,7 +19,8 @@ def text(**environment: str) -> str:
 
 def test_it_names_every_address_and_how_to_go_on() -> None:
     shown = text()
-    assert "Ready after 4.2 s." in shown
+    assert shown.startswith("Play at http://127.0.0.1:7400/\nReady after 4.2 s.")
+    assert "gateway  127.0.0.1:7440     http://127.0.0.1:7420/metrics" in shown
     assert "lobby    127.0.0.1:7401     http://127.0.0.1:7421/metrics" in shown
     assert "valkey   127.0.0.1:7406\n" in shown
     assert "okeyctl token --player ayse" in shown

@@ -15,7 +15,7 @@ from services.standalone.postgres import ClusterPostgres, PostgresFailed
 from services.standalone.shape import CLUSTER, POSTGRES, SINGLE, VALKEY
 from services.standalone.tokens import ServiceTokens
 
-PORTS = {name: Ports(7501 + index, 7521 + index) for index, name in enumerate(CLUSTER.names)}
+PORTS = {name: Ports(7500 + index, 7520 + index) for index, name in enumerate(CLUSTER.names)}
 ENGINES = "ipv4:127.0.0.1:7503,127.0.0.1:7504,127.0.0.1:7505"
 
 
@@ -39,7 +39,7 @@ def plans(tmp_path: Path, postgres: ClusterPostgres) -> dict[str, ChildPlan]:
 def test_there_are_as_many_of_each_as_the_page_says() -> None:
     kinds = [part.kind for part in CLUSTER.parts]
     counts = {kind: kinds.count(kind) for kind in kinds}
-    services = {"lobby": 2, "engine": 3, "wallet": 2, "rating": 2, "bots": 3}
+    services = {"gateway": 1, "lobby": 2, "engine": 3, "wallet": 2, "rating": 2, "bots": 3}
     assert counts == services | {VALKEY: 1, POSTGRES: 1}
     page = (Path(__file__).parents[3] / "docs" / "cluster.md").read_text("utf-8")
     for part in CLUSTER.parts:
@@ -47,7 +47,7 @@ def test_there_are_as_many_of_each_as_the_page_says() -> None:
 
 
 def test_one_process_of_a_service_has_the_services_name() -> None:
-    assert SINGLE.names == ("lobby", "engine", "wallet", "rating", "bots", VALKEY)
+    assert SINGLE.names == ("gateway", "lobby", "engine", "wallet", "rating", "bots", VALKEY)
 
 
 def test_callers_are_given_all_processes_of_a_service(plans: dict[str, ChildPlan]) -> None:

@@ -10,8 +10,10 @@ import pytest
 from okey_runtime.clock import VirtualClock
 from okey_runtime.config import DEV_ISSUER, Environment, ServiceSettings
 from okey_runtime.database import parse_url
+from okey_runtime.dev_platform import dev_key_file
 from okey_runtime.keys import create_signing_key
 from services.engine.settings import EngineSettings
+from services.gateway.settings import GatewaySettings
 from services.lobby.settings import LobbySettings
 from services.standalone.plan import NAMES, ChildPlan, plan_children
 from services.standalone.ports import Ports
@@ -19,8 +21,9 @@ from services.standalone.shape import SINGLE
 from services.standalone.tokens import ServiceTokens
 from services.wallet.app import WalletSettings
 
-PORTS = {name: Ports(7401 + index, 7421 + index) for index, name in enumerate(NAMES)}
+PORTS = {name: Ports(7400 + index, 7420 + index, 7480) for index, name in enumerate(NAMES)}
 SETTINGS: dict[str, type[ServiceSettings]] = {
+    "gateway": GatewaySettings,
     "lobby": LobbySettings,
     "engine": EngineSettings,
     "wallet": WalletSettings,
@@ -53,7 +56,8 @@ def test_every_service_reads_its_settings(
     assert settings.listen_port == PORTS[name].serving
     assert settings.metrics_port == PORTS[name].metrics
     assert settings.token_issuer == DEV_ISSUER
-    assert settings.service_token_file == tmp_path / "tokens" / f"{name}.token"
+    own_token = None if name == "gateway" else tmp_path / "tokens" / f"{name}.token"
+    assert settings.service_token_file == own_token
 
 
 def test_each_store_is_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,6 +96,11 @@ def test_callers_know_whom_they_call(tmp_path: Path, monkeypatch: pytest.MonkeyP
     lobby = settings_of(planned["lobby"], monkeypatch)
     assert isinstance(lobby, LobbySettings)
     assert lobby.engine_address == PORTS["engine"].address
+    gateway = settings_of(planned["gateway"], monkeypatch)
+    assert isinstance(gateway, GatewaySettings)
+    assert gateway.lobby_address == PORTS["lobby"].address
+    assert gateway.gateway_port == PORTS["gateway"].page
+    assert gateway.gateway_guest_key_file == dev_key_file().absolute()
     for name in ("lobby", "rating"):
         redis_url = settings_of(planned[name], monkeypatch).redis_url
         assert redis_url is not None
@@ -128,5 +137,10 @@ def test_services_run_with_this_python(tmp_path: Path) -> None:
 
 
 def test_who_takes_work_stops_first() -> None:
-    assert NAMES.index("lobby") < NAMES.index("engine") < NAMES.index("wallet")
+    assert (
+        NAMES.index("gateway")
+        < NAMES.index("lobby")
+        < NAMES.index("engine")
+        < NAMES.index("wallet")
+    )
     assert NAMES[-1] == "valkey"

@@ -1,0 +1,1 @@
+"""The reference gateway: HTTP and WebSocket for browsers, gRPC to the platform."""

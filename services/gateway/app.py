@@ -1,0 +1,120 @@
+"""The only place where the gateway's parts meet."""
+
+import asyncio
+from collections.abc import Sequence
+
+from okey_client import OkeyClient
+from okey_runtime.access import AccessTable
+from okey_runtime.keys import load_signing_key
+from okey_runtime.server import ServiceServer
+from services.gateway.caller import current_token
+from services.gateway.guests import Guests
+from services.gateway.session import Bounds, Shared
+from services.gateway.sessions import Sessions
+from services.gateway.settings import GatewaySettings
+from services.gateway.web import make_web
+from services.gateway.web_server import WebServer
+
+
+class GatewayApp:
+    """The gateway: no state but open connections; any number of replicas.
+
+    Its gRPC port serves what every service's does beside its own, health and status.
+    """
+
+    def __init__(self, settings: GatewaySettings) -> None:
+        self._settings = settings
+        self._client: OkeyClient | None = None
+        self._shared: Shared | None = None
+        self._web: WebServer | None = None
+        self._serving: asyncio.Task[None] | None = None
+
+    @property
+    def settings(self) -> GatewaySettings:
+        """The service's settings."""
+        return self._settings
+
+    @property
+    def services(self) -> Sequence[str]:
+        """None of its own."""
+        return ()
+
+    @property
+    def access(self) -> AccessTable:
+        """Nothing to be let in to."""
+        return AccessTable({})
+
+    @property
+    def url(self) -> str:
+        """The page's address, once started."""
+        assert self._web is not None, "started before it is asked for"
+        return self._web.url
+
+    @property
+    def shared(self) -> Shared:
+        """What its connections share, once started."""
+        assert self._shared is not None, "started before it is asked for"
+        return self._shared
+
+    async def start(self, host: ServiceServer) -> None:
+        """Bind the port, and serve.
+
+        Raises:
+            OSError: the port is taken.
+            KeyFileBroken: the guests' key cannot be used.
+        """
+        settings = self._settings
+        self._client = OkeyClient(
+            lobby_address=settings.lobby_address,
+            engine_address=settings.engine_address,
+            wallet_address=settings.wallet_address,
+            rating_address=settings.rating_address,
+            token_provider=current_token,
+            clock=host.clock,
+            security=host.security,
+            engine_tls_name=settings.tls_engine_name,
+        )
+        sessions = Sessions(
+            settings.gateway_connections,
+            settings.gateway_connections_per_player,
+            settings.gateway_return_within_ms,
+        )
+        bounds = Bounds(
+            settings.gateway_queue_frames, settings.gateway_hello_ms, settings.gateway_cut_grace_ms
+        )
+        self._shared = Shared(self._client, host.verifier, sessions, bounds, host.clock)
+        web = make_web(self._shared, self._guests(host), host.readiness, settings.hosts)
+        self._web = WebServer(
+            web,
+            settings.listen_host,
+            settings.gateway_port,
+            settings.tls_cert_file,
+            settings.tls_key_file,
+        )
+        host.status.fact("page", lambda: self.url)
+        host.status.figure("connections", sessions.__len__)
+        self._serving = host.spawn(self._web.run_until_stopped(), "web")
+        await self._web.wait_ready()
+
+    async def drain(self) -> None:
+        """Send every connection away, then take no more requests."""
+        if self._shared is not None:
+            await self._shared.sessions.drain()
+        if self._web is not None and self._serving is not None:
+            self._web.stop()
+            await self._serving
+
+    async def close(self) -> None:
+        """Close the connections to the services, and the port."""
+        if self._client is not None:
+            await self._client.close()
+        if self._web is not None:
+            self._web.close()
+
+    def _guests(self, host: ServiceServer) -> Guests | None:
+        settings = self._settings
+        if settings.gateway_guest_key_file is None:
+            return None
+        key = load_signing_key(settings.gateway_guest_key_file)
+        ttl_ms = settings.gateway_guest_token_ms
+        return Guests(key, host.clock, ttl_ms, settings.token_audience)

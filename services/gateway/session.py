@@ -1,0 +1,166 @@
+"""One WebSocket connection, from its hello to its end."""
+
+import asyncio
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from okey.errors import OkeyError
+from okey_client import OkeyClient
+from okey_runtime.access import RoleRefused, TokenMissing
+from okey_runtime.auth import TokenVerifier
+from okey_runtime.clock import Clock
+from okey_runtime.errors import MalformedRequest
+from okey_runtime.identity import Identity
+from okey_runtime.logging import log_context
+from okey_runtime.trace import adopt_trace
+from services.gateway import ending, frames
+from services.gateway.caller import speaking_with
+from services.gateway.conversation import Conversation
+from services.gateway.failures import failure_for
+from services.gateway.metrics import ENDS, FRAMES
+from services.gateway.outbox import Outbox
+from services.gateway.sessions import ConnectionsExhausted, Sessions
+from services.gateway.web_server import abort
+from services.gateway.wire import Json
+
+_HELLO: Final = "hello"
+_UP: Final = FRAMES.labels("up")
+_DOWN: Final = FRAMES.labels("down")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a connection may take: frames that wait for it, milliseconds to say hello, and to read
+    why it ends.
+    """
+
+    frames: int
+    hello_ms: int
+    grace_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all connections of the gateway share."""
+
+    client: OkeyClient
+    verifier: TokenVerifier
+    sessions: Sessions
+    bounds: Bounds
+    clock: Clock
+
+
+class _Over(Exception):
+    """Ends everything that was begun for a connection."""
+
+
+class Session:
+    """``run`` it once; it ends when the client has gone, or was sent away."""
+
+    def __init__(self, socket: WebSocket, shared: Shared) -> None:
+        self._socket = socket
+        self._shared = shared
+        self._outbox = Outbox(shared.bounds.frames)
+
+    async def run(self) -> None:
+        """Serve the connection, which has been accepted."""
+        adopt_trace(())
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._shared.sessions.entered(self._outbox))
+            except ConnectionsExhausted as error:
+                self._outbox.end(ending.crowded(failure_for(error)))
+            try:
+                async with asyncio.TaskGroup() as group:
+                    writing = group.create_task(self._write())
+                    group.create_task(self._read(group))
+                    await self._outbox.over.wait()
+                    await self._told(writing)
+                    raise _Over
+            except* _Over:
+                pass
+        if self._outbox.ending is not None:
+            ENDS.labels(self._outbox.ending.reason).inc()
+
+    async def _told(self, writing: "asyncio.Task[None]") -> None:
+        """Give the client a moment to read why it ends; one that does not read is dropped."""
+        await asyncio.wait((writing,), timeout=self._shared.bounds.grace_ms / 1000)
+        if not writing.done():
+            abort(self._socket.scope)
+
+    async def _write(self) -> None:
+        try:
+            while (frame := await self._outbox.get()) is not None:
+                await self._socket.send_text(frame)
+                _DOWN.inc()
+            if self._outbox.ending is not None:
+                why = self._outbox.ending
+                await self._socket.close(why.code, why.reason)
+        except WebSocketDisconnect:
+            self._outbox.abandon()
+
+    async def _read(self, group: asyncio.TaskGroup) -> None:
+        with ExitStack() as held:
+            try:
+                async with asyncio.timeout(self._shared.bounds.hello_ms / 1000):
+                    hello = await self._hello()
+                player = self._identify(hello)
+                held.enter_context(self._shared.sessions.owned_by(player.player))
+            except WebSocketDisconnect:
+                self._outbox.abandon()
+            except ConnectionsExhausted as error:
+                self._outbox.end(ending.crowded(failure_for(error)))
+            except (MalformedRequest, TimeoutError):
+                self._outbox.end(ending.HELLO_EXPECTED)
+            except OkeyError as error:
+                self._outbox.end(ending.refused(failure_for(error)))
+            else:
+                held.enter_context(speaking_with(hello["token"]))
+                held.enter_context(log_context(player_id=player.subject))
+                group.create_task(self._expire(player))
+                await self._converse(hello, player, group)
+
+    async def _hello(self) -> Json:
+        """What the first frame says. Raises ``MalformedRequest``, ``WebSocketDisconnect``."""
+        kind, said = frames.read(await self._receive())
+        if kind != _HELLO:
+            raise MalformedRequest("the first frame is a hello")
+        return said
+
+    def _identify(self, hello: Json) -> Identity:
+        """The player. Raises ``TokenMissing``, ``TokenInvalid``, ``TokenExpired``, or
+        ``RoleRefused`` where the token is no player's.
+        """
+        token = hello.get("token")
+        if not token or not isinstance(token, str):
+            raise TokenMissing("the hello needs a token")
+        caller = self._shared.verifier.verify(token)
+        if not caller.player:
+            raise RoleRefused("the WebSocket is for players: the token needs the role 'player'")
+        return caller
+
+    async def _converse(self, hello: Json, player: Identity, group: asyncio.TaskGroup) -> None:
+        clock, send = self._shared.clock, self._outbox.put
+        conversation = Conversation(self._shared.client, send, group.create_task, clock)
+        send(frames.welcome(player, clock.now_ms()))
+        try:
+            await conversation.begin(hello)
+            while True:
+                await conversation.take(await self._receive())
+                await self._outbox.room()
+        except WebSocketDisconnect:
+            self._outbox.abandon()
+
+    async def _expire(self, player: Identity) -> None:
+        clock = self._shared.clock
+        left_ms = player.expires_ms - clock.now_ms()
+        await clock.sleep_until_ms(clock.monotonic_ms() + left_ms)
+        self._outbox.end(ending.TOKEN_EXPIRED)
+
+    async def _receive(self) -> str:
+        text = await self._socket.receive_text()
+        _UP.inc()
+        return text

@@ -1,0 +1,80 @@
+"""The web application: which address does what."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket
+
+from okey_runtime.readiness import Readiness
+from okey_runtime.status import platform_version
+from services.gateway.answers import answer, refusal
+from services.gateway.calls import call, sign_in
+from services.gateway.failures import failure_for
+from services.gateway.guard import HEADERS, Guard
+from services.gateway.guests import Guests
+from services.gateway.session import Session, Shared
+
+PAGE: Final = Path(__file__).with_name("page")
+_LANGUAGES: Final = ("tr", "de", "en")
+
+
+def make_web(
+    shared: Shared, guests: Guests | None, readiness: Readiness, hosts: Collection[str]
+) -> Starlette:
+    """The app; ``guests`` is None where nobody may play without an identity provider."""
+
+    async def page(request: Request) -> Response:
+        return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
+
+    async def config(request: Request) -> Response:
+        return answer(
+            {
+                "has_guests": guests is not None,
+                "languages": _LANGUAGES,
+                "version": platform_version(),
+                "server_time_ms": shared.clock.now_ms(),
+            }
+        )
+
+    async def health(request: Request) -> Response:
+        return Response(status_code=200 if readiness.is_ready else 503)
+
+    async def guest(request: Request) -> Response:
+        return await sign_in(request, guests, shared.verifier)
+
+    async def rpc(request: Request) -> Response:
+        return await call(request, shared.client, shared.verifier)
+
+    async def socket(connection: WebSocket) -> None:
+        await connection.accept()
+        await Session(connection, shared).run()
+
+    return Starlette(
+        routes=[
+            Route("/", page),
+            Route("/table/{table_id}", page),
+            Route("/invite/{table_id}", page),
+            Mount("/static", StaticFiles(directory=PAGE, check_dir=False)),
+            Route("/config.json", config),
+            Route("/health", health),
+            Route("/session/guest", guest, methods=["POST"]),
+            Route("/rpc/{service}/{method}", rpc, methods=["POST"]),
+            WebSocketRoute("/ws", socket),
+        ],
+        middleware=[Middleware(Guard, hosts=hosts)],
+        exception_handlers={Exception: _unexpected},
+    )
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    """An error that nobody expected; this is the outermost place, so the headers are added here."""
+    response = refusal(failure_for(error))
+    response.headers.update(HEADERS)
+    return response

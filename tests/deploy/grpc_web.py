@@ -1,0 +1,57 @@
+"""gRPC-Web as a browser speaks it: HTTP/1.1, frames in the body, trailers in the last frame."""
+
+import struct
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+_TRAILERS: Final = 0x80
+_HEAD: Final = struct.Struct(">BI")
+
+
+@dataclass(frozen=True)
+class WebAnswer:
+    """Messages as bytes, the call's trailers, and the response's headers."""
+
+    messages: tuple[bytes, ...]
+    trailers: Mapping[str, str]
+    headers: Mapping[str, str]
+
+
+def call(address: str, method: str, message: bytes, headers: Mapping[str, str]) -> WebAnswer:
+    """One unary call to ``/package.Service/Method``."""
+    request = urllib.request.Request(
+        f"http://{address}{method}",
+        data=_HEAD.pack(0, len(message)) + message,
+        headers={"content-type": "application/grpc-web+proto", "x-grpc-web": "1", **headers},
+        method="POST",
+    )
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        body, told = answer.read(), {name.lower(): value for name, value in answer.headers.items()}
+    messages, trailers = [], {}
+    while body:
+        kind, size = _HEAD.unpack_from(body)
+        frame, body = body[_HEAD.size : _HEAD.size + size], body[_HEAD.size + size :]
+        if kind & _TRAILERS:
+            pairs = (line.partition(":") for line in frame.decode().splitlines())
+            trailers = {name.strip(): value.strip() for name, _, value in pairs}
+        else:
+            messages.append(frame)
+    # A call that is refused at once has its trailers in the headers.
+    return WebAnswer(tuple(messages), trailers or told, told)
+
+
+def preflight(address: str, method: str, asked: str) -> Mapping[str, str]:
+    """What a browser is told before its first call from another site's page."""
+    request = urllib.request.Request(
+        f"http://{address}{method}",
+        headers={
+            "origin": "https://play.example.com",
+            "access-control-request-method": "POST",
+            "access-control-request-headers": asked,
+        },
+        method="OPTIONS",
+    )
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return {name.lower(): value for name, value in answer.headers.items()}

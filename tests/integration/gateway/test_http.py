@@ -1,0 +1,163 @@
+"""HTTP: guests, single calls, refusals, and whom the gateway lets in."""
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from okey_runtime.identity import Role
+from okey_runtime.server import ServiceServer
+from services.gateway.guard import HEADERS
+from tests.integration.gateway.stand import Frame, Stand, http, url_of
+
+
+async def post(
+    gateway: ServiceServer, path: str, body: Any = None, token: str = "", **headers: str
+) -> httpx.Response:
+    if token:
+        headers["authorization"] = f"Bearer {token}"
+    async with http(gateway) as client:
+        return await client.post(path, json={} if body is None else body, headers=headers)
+
+
+def refused(answer: httpx.Response) -> tuple[int, str]:
+    """Status and reason; the error has every field that pages rely on."""
+    error: Frame = answer.json()
+    assert error.keys() >= {"code", "reason", "message", "metadata"}
+    assert answer.headers["content-type"] == "application/json"
+    return answer.status_code, error["reason"]
+
+
+async def test_a_guest_plays_under_its_name_and_comes_back_as_the_same(
+    gateway: ServiceServer,
+) -> None:
+    first = (await post(gateway, "session/guest", {"name": "  Ayşe\u202e "})).json()
+    assert (first["name"], first["player_id"][:6]) == ("Ayşe", "guest-")
+    again = (await post(gateway, "session/guest", {"name": "Ayşe"}, first["token"])).json()
+    assert again["player_id"] == first["player_id"]
+    other = (await post(gateway, "session/guest", {"name": "Ayşe"})).json()
+    assert other["player_id"] != first["player_id"]
+    body = {"account": f"player:{first['player_id']}"}
+    answer = await post(gateway, "rpc/WalletService/GetAccount", body, first["token"])
+    assert (answer.status_code, answer.json()["account"]) == (200, body["account"])
+
+
+async def test_nobody_becomes_a_guest_under_another_players_id(
+    world: Stand, gateway: ServiceServer
+) -> None:
+    made = await post(gateway, "session/guest", {"name": "x"}, world.issuer.token("ada"))
+    assert made.json()["player_id"].startswith("guest-")
+
+
+@pytest.mark.parametrize("name", ["", " \u200b ", 7, None])
+async def test_a_guest_needs_a_name_that_can_be_seen(gateway: ServiceServer, name: object) -> None:
+    assert refused(await post(gateway, "session/guest", {"name": name})) == (400, "INVALID_FIELD")
+
+
+async def test_without_a_key_there_are_no_guests(world: Stand) -> None:
+    gateway = await world.start_gateway(gateway_guest_key_file=None)
+    assert refused(await post(gateway, "session/guest", {"name": "x"})) == (
+        404,
+        "GUESTS_NOT_OFFERED",
+    )
+    async with http(gateway) as client:
+        assert (await client.get("config.json")).json()["has_guests"] is False
+
+
+CALLS = {
+    "no token": ("RatingService/ListSeasons", {}, None, 401, "TOKEN_MISSING"),
+    "bad token": ("RatingService/ListSeasons", {}, "eyJ.x.y", 401, "TOKEN_INVALID"),
+    "no player's call": ("TableService/OpenTable", {}, "", 404, "RPC_NOT_OFFERED"),
+    "unknown field": ("TableService/GetTable", {"tisch": 1}, "", 400, "MALFORMED_REQUEST"),
+    "no object": ("TableService/GetTable", [], "", 400, "MALFORMED_REQUEST"),
+    "broken rule": ("TableService/GetTable", {"table_id": "X"}, "", 400, "INVALID_FIELD"),
+    "no such table": (
+        "TableService/GetTable",
+        {"table_id": "a" * 26},
+        "",
+        404,
+        "TABLE_NOT_FOUND",
+    ),
+    "somebody else's": (
+        "WalletService/GetAccount",
+        {"account": "player:bob"},
+        "",
+        403,
+        "NOT_OWN_ACCOUNT",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CALLS)
+async def test_a_refused_call_tells_status_and_reason(
+    world: Stand, gateway: ServiceServer, case: str
+) -> None:
+    path, body, token, status, reason = CALLS[case]
+    token = world.issuer.token("ada") if token == "" else token
+    assert refused(await post(gateway, f"rpc/{path}", body, token or "")) == (status, reason)
+
+
+async def test_roles_are_the_services_to_judge(world: Stand, gateway: ServiceServer) -> None:
+    token = world.issuer.token("team", [Role.INTEGRATOR])
+    answer = await post(gateway, "rpc/TableService/WhereAmI", {}, token)
+    assert refused(answer) == (403, "ROLE_REFUSED")
+
+
+async def test_calls_at_once_are_each_their_own_players(
+    world: Stand, gateway: ServiceServer
+) -> None:
+    """They share the gateway's channels, so a token must never go with another's call."""
+    players = [f"player-{number}" for number in range(12)]
+
+    async def account(player: str) -> str:
+        token = world.issuer.token(player)
+        body = {"account": f"player:{player}"}
+        answer = await post(gateway, "rpc/WalletService/GetAccount", body, token)
+        found: str = answer.json().get("account", answer.text)
+        return found
+
+    found = await asyncio.gather(*(account(player) for player in players * 3))
+    assert found == [f"player:{player}" for player in players * 3]
+
+
+async def test_a_request_has_a_type_and_a_bound(gateway: ServiceServer) -> None:
+    async with http(gateway) as client:
+        form = await client.post("session/guest", content='{"name":"x"}')
+        huge = await client.post("session/guest", json={"name": "x" * 70_000})
+    assert refused(form) == refused(huge) == (400, "MALFORMED_REQUEST")
+
+
+@pytest.mark.parametrize("path", ["config.json", "static/nothing.js", "nothing", "rpc/x/y"])
+async def test_every_answer_tells_browsers_what_may_run(gateway: ServiceServer, path: str) -> None:
+    async with http(gateway) as client:
+        answer = await client.get(path)
+    assert HEADERS.items() <= answer.headers.items()
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+
+
+async def test_other_hosts_and_origins_are_refused(gateway: ServiceServer) -> None:
+    port = httpx.URL(url_of(gateway)).port
+    async with http(gateway) as client:
+
+        async def status(**headers: str) -> tuple[int, str]:
+            answer = await client.get("config.json", headers=headers)
+            return (200, "") if answer.status_code == 200 else refused(answer)
+
+        assert await status(host="evil.example") == (403, "HOST_REFUSED")
+        assert await status(host="127.0.0.1.evil.example") == (403, "HOST_REFUSED")
+        assert await status(host=f"LOCALHOST:{port}") == (200, "")
+        for origin in ("http://evil.example", "null", f"http://localhost:{port}", "file://x"):
+            assert await status(origin=origin) == (403, "ORIGIN_REFUSED")
+        assert await status(origin=f"http://127.0.0.1:{port}") == (200, "")
+
+
+async def test_health_follows_readiness(gateway: ServiceServer) -> None:
+    async with http(gateway) as client:
+        assert (await client.get("health")).status_code == 200
+        await gateway.readiness.block("a test")
+        assert (await client.get("health")).status_code == 503
+        await gateway.readiness.unblock("a test")
