@@ -54,7 +54,10 @@ class App {
     this.root.addEventListener("change", (event) => this.#changed(event));
     addEventListener("popstate", () => this.#route());
     setInterval(() => this.#tick(), TICK_MS);
-    const config = await fetch("/config.json").then((response) => response.json(), () => ({}));
+    const config = await fetch("/config.json").then(
+      (response) => response.json(),
+      () => ({}),
+    );
     this.#hasGuests = config.has_guests ?? true;
     if (this.session.isSignedIn) this.#enter();
     else this.render();

@@ -33,9 +33,17 @@ function avatar(ctx, table, seat, isTurn) {
       "data-total": isTurn ? table.turnMs : null,
       vars: { "--hue": hueOf(name), "--share": isTurn ? Math.min(1, left / table.turnMs) : 0 },
     },
-    h("span", { class: "avatar-face", "aria-hidden": "true" }, isFree ? icon("plus") : isHouse ? icon("robot") : [...name][0]?.toLocaleUpperCase(t.language)),
+    h(
+      "span",
+      { class: "avatar-face", "aria-hidden": "true" },
+      isFree ? icon("plus") : isHouse ? icon("robot") : [...name][0]?.toLocaleUpperCase(t.language),
+    ),
     isTurn
-      ? h("span", { class: "avatar-clock", "data-clock": true, role: "timer", "aria-label": t("turn.left") }, clockText(left))
+      ? h(
+          "span",
+          { class: "avatar-clock", "data-clock": true, role: "timer", "aria-label": t("turn.left") },
+          clockText(left),
+        )
       : null,
   );
 }
@@ -49,7 +57,8 @@ function badges(ctx, table, seat) {
   if (view.hasCift) add("cift", t("seat.cift"));
   if (view.hasShown) add("gosterge", t("seat.shown"));
   if (view.gaveUp) add("gone", t("seat.gaveUp"));
-  if (view.control === "STAND_IN") add("away", standInText(t, clock, view), { "data-deadline": view.awayDeadlineMs, "data-moves": true });
+  if (view.control === "STAND_IN")
+    add("away", standInText(t, clock, view), { "data-deadline": view.awayDeadlineMs, "data-moves": true });
   if (table.round && table.round.dealer === seat) add("dealer", t("seat.dealer"));
   return found;
 }
@@ -93,7 +102,12 @@ export function seatView(ctx, table, seat) {
     h(
       "div",
       { class: "seat-words" },
-      h("span", { class: "seat-name" }, seatName(t, table, seat), seat === table.viewer ? h("span", { class: "you" }, t("seat.youMark")) : null),
+      h(
+        "span",
+        { class: "seat-name" },
+        seatName(t, table, seat),
+        seat === table.viewer ? h("span", { class: "you" }, t("seat.youMark")) : null,
+      ),
       status ? h("span", { class: "seat-status" }, status) : null,
       h("span", { class: "badges" }, badges(ctx, table, seat)),
     ),
@@ -110,7 +124,11 @@ export function pileView(ctx, table, seat, model) {
   const isOwn = seat === table.viewer;
   const shown = pile.slice(-3);
   const stack = shown.map((tile, place) =>
-    tileView(t, tile, table.round.okey, { class: `pile-tile pile-${shown.length - 1 - place}`, "data-key": `pile-${seat}-${pile.length - shown.length + place}`, "data-moves": true }),
+    tileView(t, tile, table.round.okey, {
+      class: `pile-tile pile-${shown.length - 1 - place}`,
+      "data-key": `pile-${seat}-${pile.length - shown.length + place}`,
+      "data-moves": true,
+    }),
   );
   const attributes = {
     class: `pile pile-at-${placeOf(table, seat)}${isTakeable ? " is-open" : ""}${isOwn && model.isTarget ? " is-target" : ""}`,
@@ -118,10 +136,15 @@ export function pileView(ctx, table, seat, model) {
     "data-pile": seat,
     "aria-label": pileLabel(t, table, seat, { name, isTakeable, isOwn }),
   };
-  if (isTakeable) return h("button", { ...attributes, type: "button", "data-do": "drawDiscard", "data-drag": "discard" }, stack);
+  if (isTakeable)
+    return h("button", { ...attributes, type: "button", "data-do": "drawDiscard", "data-drag": "discard" }, stack);
   if (isOwn) {
     const isIdle = !table.can.has("DISCARD") || model.selected < 0;
-    return h("button", { ...attributes, type: "button", "data-do": "discard", "data-drop": "discard", "aria-disabled": String(isIdle) }, stack);
+    return h(
+      "button",
+      { ...attributes, type: "button", "data-do": "discard", "data-drop": "discard", "aria-disabled": String(isIdle) },
+      stack,
+    );
   }
   return h("div", { ...attributes, role: "group" }, stack);
 }
@@ -134,4 +157,5 @@ function pileLabel(t, table, seat, { name, isTakeable, isOwn }) {
 }
 
 /** Whose pile lies between whom is told by the seats in order; a tie-break may skip some (K6). */
-export const pilesShown = (table) => (table.round ? table.round.playing.filter((seat) => seatBefore(table, seat) >= 0) : []);
+export const pilesShown = (table) =>
+  table.round ? table.round.playing.filter((seat) => seatBefore(table, seat) >= 0) : [];

@@ -24,7 +24,8 @@ export const words = {
   "rack.label": "Deine Steine",
   "rack.tile": "{tile}, Reihe {row}, Platz {place}",
   "rack.picked": "{tile} in der Hand, Reihe {row}, Platz {place}",
-  "rack.help": "Pfeiltasten gehen von Stein zu Stein. Leertaste wählt einen Stein, M nimmt ihn auf, dann bewegen ihn die Pfeiltasten. S zieht vom Stapel, A nimmt die Ablage, D legt ab, F beendet mit dem gewählten Stein.",
+  "rack.help":
+    "Pfeiltasten gehen von Stein zu Stein. Leertaste wählt einen Stein, M nimmt ihn auf, dann bewegen ihn die Pfeiltasten. S zieht vom Stapel, A nimmt die Ablage, D legt ab, F beendet mit dem gewählten Stein.",
   "seat.you": "Du",
   "seat.youMark": "du",
   "seat.free": "Freier Platz",
@@ -98,7 +99,8 @@ export const words = {
   "standIn.return": "Ich bin zurück",
   "forfeit.button": "Aufgeben",
   "forfeit.title": "Das Spiel aufgeben?",
-  "forfeit.price": "Es kostet {price} Chips und {rating} Wertungspunkte. Dein Einsatz von {stake} bleibt im Pot, ein Bot übernimmt deinen Platz.",
+  "forfeit.price":
+    "Es kostet {price} Chips und {rating} Wertungspunkte. Dein Einsatz von {stake} bleibt im Pot, ein Bot übernimmt deinen Platz.",
   "forfeit.yes": "Für {price} Chips aufgeben",
   "forfeit.no": "Weiterspielen",
   "nachspiel.offer": "In der Kasa stehen {kasa} Chips. Weiterspielen kostet {stake} Chips.",
@@ -107,7 +109,8 @@ export const words = {
   "leave.title": "Den Tisch verlassen?",
   "leave.text": "Dein Einsatz von {stake} Chips kommt zurück.",
   "finish.title": "Das beendet nicht",
-  "finish.missing": "Mit diesem Stein auf der Gösterge ergeben die anderen 14 keine fertige Hand. Fehlende Steine: {distance}. Lose Steine sind markiert. Es kostet nichts – spiel weiter.",
+  "finish.missing":
+    "Mit diesem Stein auf der Gösterge ergeben die anderen 14 keine fertige Hand. Fehlende Steine: {distance}. Lose Steine sind markiert. Es kostet nichts – spiel weiter.",
   "finish.otherTile": "Die Hand ist fertig, aber nicht mit diesem Stein: leg den markierten auf die Gösterge.",
   "finish.binds": "Dein Çift steht, also beenden nur sieben Paare. Bilde Paare oder nimm es zurück.",
   "finish.NORMAL": "Normal beendet",
@@ -144,7 +147,8 @@ export const words = {
   "replay.laid": "gelegt",
   "fair.open": "War fair gegeben?",
   "fair.title": "Fair gegeben",
-  "fair.what": "Bevor jemand zahlte, hat sich der Server auf eine geheime Zahl festgelegt. Jetzt ist sie öffentlich: dein Browser baut daraus die ganze Verteilung nach.",
+  "fair.what":
+    "Bevor jemand zahlte, hat sich der Server auf eine geheime Zahl festgelegt. Jetzt ist sie öffentlich: dein Browser baut daraus die ganze Verteilung nach.",
   "fair.running": "Festlegung der laufenden oder kommenden Runde:",
   "fair.matchNo": "Spiel",
   "fair.roundNo": "Runde",
@@ -323,10 +327,12 @@ export const words = {
   "theme.dark": "Dunkel",
   "menu.signOut": "Abmelden",
   "help.title": "So wird gespielt",
-  "help.drag": "Ziehen: vom Stapel oder der linken Ablage auf die Bank, einen Stein auf deine Ablage rechts, den letzten auf die Gösterge.",
+  "help.drag":
+    "Ziehen: vom Stapel oder der linken Ablage auf die Bank, einen Stein auf deine Ablage rechts, den letzten auf die Gösterge.",
   "help.tap": "Tippen: Stein wählen, dann das Ziel antippen; zum Ziehen den Stapel antippen.",
   "help.keys": "Tasten: Pfeile, Leertaste, M zum Bewegen, S, A, D, F, C, G.",
-  "help.finish": "Wer fertig ist, legt einen Stein auf die Gösterge; die anderen 14 sind Folgen und Gruppen oder sieben Paare. Ein falscher Versuch kostet nichts.",
+  "help.finish":
+    "Wer fertig ist, legt einen Stein auf die Gösterge; die anderen 14 sind Folgen und Gruppen oder sieben Paare. Ein falscher Versuch kostet nichts.",
   "help.okey": "Der Okey (Goldrand) steht für jeden Stein. Ein falscher Joker ist das Gesicht des Okeys.",
   "refused.other": "Das ging nicht ({reason}).",
   "refused.TURN_OVER": "Dieser Zug ist vorbei.",

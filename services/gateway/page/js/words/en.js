@@ -24,7 +24,8 @@ export const words = {
   "rack.label": "Your tiles",
   "rack.tile": "{tile}, row {row}, place {place}",
   "rack.picked": "{tile} picked up, row {row}, place {place}",
-  "rack.help": "Arrow keys walk along the tiles. Space chooses a tile, M picks it up to move it with the arrow keys. S draws from the stock, A takes the discard, D discards, F finishes with the chosen tile.",
+  "rack.help":
+    "Arrow keys walk along the tiles. Space chooses a tile, M picks it up to move it with the arrow keys. S draws from the stock, A takes the discard, D discards, F finishes with the chosen tile.",
   "seat.you": "You",
   "seat.youMark": "you",
   "seat.free": "Free seat",
@@ -98,7 +99,8 @@ export const words = {
   "standIn.return": "I'm back",
   "forfeit.button": "Give up",
   "forfeit.title": "Give the match up?",
-  "forfeit.price": "It costs {price} chips and {rating} rating points. Your stake of {stake} stays in the pot, and a bot takes your seat.",
+  "forfeit.price":
+    "It costs {price} chips and {rating} rating points. Your stake of {stake} stays in the pot, and a bot takes your seat.",
   "forfeit.yes": "Give up for {price} chips",
   "forfeit.no": "Play on",
   "nachspiel.offer": "{kasa} chips stand in the kasa. Playing on costs {stake} chips.",
@@ -107,7 +109,8 @@ export const words = {
   "leave.title": "Leave the table?",
   "leave.text": "Your stake of {stake} chips comes back.",
   "finish.title": "That is no finish",
-  "finish.missing": "With this tile on the gösterge the other 14 do not make up a hand. Tiles still missing: {distance}. Loose tiles are marked. It costs nothing – play on.",
+  "finish.missing":
+    "With this tile on the gösterge the other 14 do not make up a hand. Tiles still missing: {distance}. Loose tiles are marked. It costs nothing – play on.",
   "finish.otherTile": "The hand is ready, but not with this tile: lay the marked one on the gösterge.",
   "finish.binds": "Your çift stands, so only seven pairs finish. Make pairs, or withdraw it.",
   "finish.NORMAL": "Normal finish",
@@ -144,7 +147,8 @@ export const words = {
   "replay.laid": "laid",
   "fair.open": "Was the deal fair?",
   "fair.title": "Fair deal",
-  "fair.what": "The server committed to a secret seed before anyone paid. Now it is public: your browser rebuilds the whole deal from it.",
+  "fair.what":
+    "The server committed to a secret seed before anyone paid. Now it is public: your browser rebuilds the whole deal from it.",
   "fair.running": "Commitment of the round to come or being played:",
   "fair.matchNo": "Match",
   "fair.roundNo": "Round",
@@ -323,10 +327,12 @@ export const words = {
   "theme.dark": "Dark",
   "menu.signOut": "Sign out",
   "help.title": "How to play",
-  "help.drag": "Drag: from the stock or the left discard to your rack, a tile to your discards at the right, the last one onto the gösterge.",
+  "help.drag":
+    "Drag: from the stock or the left discard to your rack, a tile to your discards at the right, the last one onto the gösterge.",
   "help.tap": "Tap: choose a tile, then tap where it goes; tap the stock to draw.",
   "help.keys": "Keys: arrows, Space, M to move, S, A, D, F, C, G.",
-  "help.finish": "Who can finish lays one tile on the gösterge; the other 14 are runs and groups, or seven pairs. A wrong try costs nothing.",
+  "help.finish":
+    "Who can finish lays one tile on the gösterge; the other 14 are runs and groups, or seven pairs. A wrong try costs nothing.",
   "help.okey": "The okey (gold edge) stands for any tile. A false joker is the okey's own face.",
   "refused.other": "That did not work ({reason}).",
   "refused.TURN_OVER": "That turn is over.",

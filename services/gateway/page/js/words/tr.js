@@ -24,7 +24,8 @@ export const words = {
   "rack.label": "Istakan",
   "rack.tile": "{tile}, {row}. sıra, {place}. yer",
   "rack.picked": "{tile} elinde, {row}. sıra, {place}. yer",
-  "rack.help": "Ok tuşlarıyla taşlar arasında gezilir. Boşluk tuşu taşı seçer, M taşı eline alır, oklarla taşınır. S desteden çeker, A yandan alır, D atar, F seçili taşla bitirir.",
+  "rack.help":
+    "Ok tuşlarıyla taşlar arasında gezilir. Boşluk tuşu taşı seçer, M taşı eline alır, oklarla taşınır. S desteden çeker, A yandan alır, D atar, F seçili taşla bitirir.",
   "seat.you": "Sen",
   "seat.youMark": "sen",
   "seat.free": "Boş yer",
@@ -107,7 +108,8 @@ export const words = {
   "leave.title": "Masadan kalkmak istiyor musun?",
   "leave.text": "{stake} çiplik bahsin geri gelir.",
   "finish.title": "Bu el bitmiyor",
-  "finish.missing": "Bu taş göstergeye konunca kalan 14 taş per olmuyor. Eksik taş: {distance}. Boştaki taşlar işaretli. Ceza yok – oynamaya devam et.",
+  "finish.missing":
+    "Bu taş göstergeye konunca kalan 14 taş per olmuyor. Eksik taş: {distance}. Boştaki taşlar işaretli. Ceza yok – oynamaya devam et.",
   "finish.otherTile": "Elin bitiyor, ama bu taşla değil: işaretli taşı göstergeye koy.",
   "finish.binds": "Çifte gidiyorsun; yalnızca yedi çiftle bitebilirsin. Çift yap ya da vazgeç.",
   "finish.NORMAL": "Düz bitiş",
@@ -144,7 +146,8 @@ export const words = {
   "replay.laid": "konan",
   "fair.open": "Dağıtım adil miydi?",
   "fair.title": "Adil dağıtım",
-  "fair.what": "Sunucu, kimse ödeme yapmadan gizli bir tohuma söz verdi. Tohum artık açık: tarayıcın bütün dağıtımı ondan yeniden kuruyor.",
+  "fair.what":
+    "Sunucu, kimse ödeme yapmadan gizli bir tohuma söz verdi. Tohum artık açık: tarayıcın bütün dağıtımı ondan yeniden kuruyor.",
   "fair.running": "Oynanan ya da gelecek elin taahhüdü:",
   "fair.matchNo": "Maç",
   "fair.roundNo": "El",
@@ -323,7 +326,8 @@ export const words = {
   "theme.dark": "Koyu",
   "menu.signOut": "Çıkış",
   "help.title": "Nasıl oynanır",
-  "help.drag": "Sürükle: desteden ya da soldaki taştan ıstakana, bir taşı sağdaki yerine, sonuncuyu göstergenin üstüne.",
+  "help.drag":
+    "Sürükle: desteden ya da soldaki taştan ıstakana, bir taşı sağdaki yerine, sonuncuyu göstergenin üstüne.",
   "help.tap": "Dokun: taşı seç, gideceği yere dokun; çekmek için desteye dokun.",
   "help.keys": "Tuşlar: oklar, Boşluk, taşımak için M, S, A, D, F, C, G.",
   "help.finish": "Bitiren bir taşı göstergeye koyar; kalan 14 taş per ya da yedi çift olmalı. Yanlış deneme bedava.",
