@@ -90,7 +90,7 @@ protos-breaking: setup ## fail if a change of protos/ breaks callers of the rele
 protos-release: setup ## make protos/ as it is the released interface, that later ones must not break
 	$(BIN)/python tools/protos.py release
 
-bench: setup ## measure hands, core, wallet, ratings, quick match and engine, each figure beside a reference
+bench: setup ## measure hands, core, wallet, ratings, quick match, engine and gateway, each beside a reference
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.hands
 	$(BIN)/python -m tests.bench.audit
@@ -98,6 +98,7 @@ bench: setup ## measure hands, core, wallet, ratings, quick match and engine, ea
 	$(BIN)/python -m tests.bench.rating
 	$(BIN)/python -m tests.bench.lobby
 	$(BIN)/python -m tests.bench.engine $(BENCH_ENGINE)
+	$(BIN)/python -m tests.bench.gateway
 
 arena: setup ## how strong the bots are, with 95 % intervals, on deals nothing was tuned on (20 min of CPU)
 	$(BIN)/python -m tests.bench.arena $(if $(ARENA_DEALS),--deals $(ARENA_DEALS))
