@@ -1,7 +1,7 @@
 // The lobby and the pages beside it: list, forms, quick match, leaderboard, account.
 import { refusalText } from "../core/i18n.js";
 import { show } from "../ui/dom.js";
-import { listRequest, NEW_TABLE, playForm, termsOf } from "../ui/forms_view.js";
+import { listRequest, NEW_TABLE, playForm, termsOf, ticketRequest } from "../ui/forms_view.js";
 import { lobbyView } from "../ui/lobby_view.js";
 import { accountView, leadersView } from "../ui/pages_view.js";
 import { newRequestId } from "../wire/rpc.js";
@@ -173,10 +173,7 @@ export class LobbyScreen {
   }
 
   async #enqueue() {
-    const request = { terms: termsOf("quick", this.chosen) };
-    if (Number(this.chosen.fill) && this.chosen.variant === "VARIANT_CANAK")
-      request.house_fill_after_ms = this.chosen.fill;
-    const { ticket } = await this.#app.rpc.call("LobbyService", "EnqueueTicket", request);
+    const { ticket } = await this.#app.rpc.call("LobbyService", "EnqueueTicket", ticketRequest(this.chosen));
     this.receiveTicket(ticket);
   }
 
@@ -194,10 +191,12 @@ export class LobbyScreen {
     this.#app.go(`/table/${tableId}`);
   }
 
-  /** Sit down at a table, and go there. */
-  async join(tableId, invite = "") {
+  /** Sit down at a table, on a certain seat or any, and go there. */
+  async join(tableId, invite = "", seat = undefined) {
+    const request = { table_id: tableId, request_id: newRequestId(), invite };
+    if (seat !== undefined) request.seat = Number(seat);
     try {
-      await this.#app.rpc.call("LobbyService", "JoinTable", { table_id: tableId, request_id: newRequestId(), invite });
+      await this.#app.rpc.call("LobbyService", "JoinTable", request);
       this.#app.go(`/table/${tableId}`);
     } catch (refusal) {
       this.#app.warn(refusalText(this.#app.t, refusal.reason ?? "INTERNAL"));

@@ -124,7 +124,7 @@ export class Results {
       leave: () => this.#leave(),
       toLobby: () => app.go("/"),
       playOn: () => this.#playOn(),
-      takeSeat: () => app.lobby.join(screen.tableId, screen.invite),
+      takeSeat: () => app.lobby.join(screen.tableId, screen.invite, element.dataset.seatNo),
       invite: () => this.#invite(),
       copyInvite: () => this.#copy(element),
       openReplay: () => this.rounds.openReplay(screen.tableId, this.#chosenRound()),

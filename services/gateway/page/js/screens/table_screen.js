@@ -190,7 +190,6 @@ export class TableScreen {
       leaving: this.leaving,
       loose: this.loose,
       isTarget: this.selected >= 0 && this.table.can.has("DISCARD"),
-      connection: this.app.connectionState,
       hint: this.#hint(),
       distance: this.distance,
     };

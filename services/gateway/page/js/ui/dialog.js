@@ -44,7 +44,7 @@ export class Dialog {
         h(
           "div",
           { class: "dialog-head" },
-          h("h2", { id: "dialog-title" }, title),
+          h("h2", { id: "dialog-title", tabindex: -1 }, title),
           closeLabel
             ? h(
                 "button",
@@ -57,12 +57,7 @@ export class Dialog {
       ),
     );
     if (!this.#element.open) this.#element.showModal();
-    if (isNew)
-      (
-        this.#element.querySelector("[autofocus]") ??
-        this.#element.querySelector(".button.is-main") ??
-        this.#element.querySelector("button")
-      )?.focus();
+    if (isNew) (this.#element.querySelector("[autofocus]") ?? this.#element.querySelector("h2")).focus();
   }
 
   close() {

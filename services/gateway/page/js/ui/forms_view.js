@@ -31,7 +31,25 @@ export const NEW_TABLE = {
   bots: "BOT_LEVEL_NORMAL",
   fill: "0",
   isPrivate: false,
+  party: "alone",
+  partyCode: "",
 };
+
+const PARTIES = ["alone", "open", "join"].map((party) => [party, `party.${party}`]);
+
+const codeField = (t, chosen) =>
+  h(
+    "label",
+    { class: "field" },
+    h("span", null, t("form.partyCode")),
+    h("input", {
+      name: "partyCode",
+      value: chosen.partyCode,
+      required: true,
+      autocomplete: "off",
+      "data-input": "form",
+    }),
+  );
 
 const stakeField = (t, chosen) =>
   h(
@@ -60,6 +78,7 @@ const modes = (chosen) => {
 function fields(t, kind, chosen) {
   const isKlasik = chosen.variant === "VARIANT_KLASIK";
   const isSolo = kind === "solo";
+  const isParty = kind === "quick" && chosen.mode === "MODE_ESLI" && modes(chosen).length > 1;
   return [
     isSolo ? null : select(t, "variant", "form.variant", variants, chosen.variant, "form"),
     select(t, "seats", "form.seats", seats, chosen.seats, "form"),
@@ -69,6 +88,8 @@ function fields(t, kind, chosen) {
     isKlasik && !isSolo ? select(t, "points", "form.points", POINTS, chosen.points, "form") : null,
     isSolo ? select(t, "bots", "form.bots", BOTS, chosen.bots, "form") : null,
     isSolo || isKlasik ? null : select(t, "fill", "form.fill", FILLS, chosen.fill, "form"),
+    isParty ? select(t, "party", "form.party", PARTIES, chosen.party, "form") : null,
+    isParty && chosen.party === "join" ? codeField(t, chosen) : null,
     kind === "create"
       ? h(
           "label",
@@ -107,6 +128,16 @@ export function termsOf(kind, chosen) {
     turn_timeout_ms: chosen.turn,
     start_points: isKlasik ? Number(chosen.points) : 0,
   };
+}
+
+/** The wish for a match that the form says, alone or in a party of two (O2). */
+export function ticketRequest(chosen) {
+  if (chosen.party === "join" && chosen.mode === "MODE_ESLI")
+    return { party_code: chosen.partyCode.trim().toLowerCase() };
+  const request = { terms: termsOf("quick", chosen) };
+  if (request.terms.mode === "MODE_ESLI" && chosen.party === "open") request.open_party = true;
+  if (Number(chosen.fill) && request.terms.variant === "VARIANT_CANAK") request.house_fill_after_ms = chosen.fill;
+  return request;
 }
 
 /** The filters of the list as a ListTablesRequest. */

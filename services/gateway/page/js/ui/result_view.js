@@ -1,4 +1,5 @@
 // How a round or a match ended: who won and how, everybody's tiles, chips, rating changes, and what comes next.
+import { isSeated } from "../core/table.js";
 import { byColour, tileFrom } from "../core/tiles.js";
 import { h } from "./dom.js";
 import { change } from "./pages_view.js";
@@ -122,7 +123,7 @@ export const resultView = (t, table, { nextLeft, ...result }) =>
         : null,
       h("button", { class: "button", type: "button", "data-do": "openReplay" }, t("replay.open")),
       h("button", { class: "button", type: "button", "data-do": "openFairness" }, t("fair.open")),
-      table.can.has("LEAVE") || table.phase === "CLOSED"
+      table.can.has("LEAVE") || !isSeated(table)
         ? h("button", { class: "button", type: "button", "data-do": "leave" }, t("result.toLobby"))
         : null,
     ),

@@ -3,6 +3,7 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { tilesView, tileView } from "./tile_view.js";
 import { tileText } from "../core/i18n.js";
+import { byColour } from "../core/tiles.js";
 
 function seatRow(t, frame, seat, name) {
   const pile = frame.piles[seat];
@@ -10,7 +11,7 @@ function seatRow(t, frame, seat, name) {
     "li",
     { class: frame.turn === seat ? "is-turn" : null, "data-key": `replay-${seat}` },
     h("span", { class: "result-name" }, name),
-    tilesView(t, frame.racks[seat], frame.okey, t("result.rack", { name })),
+    tilesView(t, [...frame.racks[seat]].sort(byColour(frame.okey)), frame.okey, t("result.rack", { name })),
     h("span", { class: "replay-pile" }, pile.length ? tileView(t, pile.at(-1), frame.okey) : null),
   );
 }

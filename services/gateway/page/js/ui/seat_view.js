@@ -1,5 +1,5 @@
 // A seat as everybody sees it: who plays, whose turn, how long, what was announced, and the discards beside it.
-import { placeOf, seatBefore, takesFrom } from "../core/table.js";
+import { isSeated, placeOf, seatBefore, takesFrom } from "../core/table.js";
 import { clockText } from "../core/clock.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
@@ -53,7 +53,9 @@ function badges(ctx, table, seat) {
   const view = table.seats[seat];
   const found = [];
   const add = (kind, text, more = {}) => found.push(h("span", { class: `badge badge-${kind}`, ...more }, text));
-  if (table.variant === "KLASIK" && table.matchNo > 0) add("points", t("seat.points", { points: view.points }));
+  if (table.variant === "KLASIK" && (table.round || table.phase === "PAUSE"))
+    add("points", t("seat.points", { points: view.points }));
+  if (isPartner(table, seat)) add("partner", t("seat.partner"));
   if (view.hasCift) add("cift", t("seat.cift"));
   if (view.hasShown) add("gosterge", t("seat.shown"));
   if (view.gaveUp) add("gone", t("seat.gaveUp"));
@@ -68,6 +70,15 @@ const standInText = (t, clock, view) => [
   h("span", { "data-clock": true }, clockText(clock.leftMs(view.awayDeadlineMs))),
 ];
 
+const isPartner = (table, seat) => table.mode === "ESLI" && isSeated(table) && seat === (table.viewer + 2) % 4;
+
+const sitHere = (t, seat) =>
+  h(
+    "button",
+    { class: "button is-small", type: "button", "data-do": "takeSeat", "data-seat-no": seat },
+    t("seat.here"),
+  );
+
 function backs(t, count, seat) {
   return h(
     "div",
@@ -76,10 +87,12 @@ function backs(t, count, seat) {
   );
 }
 
+const OPEN_PHASES = new Set(["WAITING", "COUNTDOWN", "NACHSPIEL"]);
+const STATUSES = { REQUESTED: "seat.paying", DECIDING: "seat.deciding", PAID: "seat.ready" };
+
 function statusText(t, table, view) {
-  if (view.status === "REQUESTED") return t("seat.paying");
-  if (view.status === "DECIDING") return t("seat.deciding");
-  return table.phase === "WAITING" || table.phase === "NACHSPIEL" ? t("seat.ready") : "";
+  const key = OPEN_PHASES.has(table.phase) && STATUSES[view.status];
+  return key ? t(key) : "";
 }
 
 /** One player's place at the table. */
@@ -109,6 +122,7 @@ export function seatView(ctx, table, seat) {
         seat === table.viewer ? h("span", { class: "you" }, t("seat.youMark")) : null,
       ),
       status ? h("span", { class: "seat-status" }, status) : null,
+      view.status === "FREE" && table.can.has("TAKE_SEAT") ? sitHere(t, seat) : null,
       h("span", { class: "badges" }, badges(ctx, table, seat)),
     ),
     table.round && place !== "bottom" ? backs(t, view.rackCount, seat) : null,

@@ -13,7 +13,7 @@ const iconButton = (name, label, action) =>
     icon(name),
   );
 
-function barView(t, table, model) {
+function barView(t, table) {
   const isKlasik = table.variant === "KLASIK";
   const title = [t(`variant.${table.variant}`), table.mode !== "NORMAL" ? t(`mode.${table.mode}`) : null]
     .filter(Boolean)
@@ -43,9 +43,6 @@ function barView(t, table, model) {
       : null,
     table.matchNo > 0 ? iconButton("scale", t("fair.open"), "openFairness") : null,
     iconButton("menu", t("menu.open"), "openMenu"),
-    model.connection === "open"
-      ? null
-      : h("p", { class: "connection", role: "status" }, t(`connection.${model.connection}`)),
   );
 }
 
@@ -136,7 +133,7 @@ export function tableView(ctx, model) {
       class: `table-screen seats-${table.seatCount}${isOwnTurn(table) ? " is-own-turn" : ""}`,
       "data-phase": table.phase,
     },
-    barView(t, table, model),
+    barView(t, table),
     h(
       "main",
       { class: "felt", id: "felt", tabindex: "-1", "aria-label": t("table.label") },
