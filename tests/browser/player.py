@@ -11,6 +11,7 @@ from tests.browser.browsing import PATIENCE_MS, SCREENSHOTS
 
 DESKTOP: Final = ViewportSize(width=1280, height=800)
 PHONE: Final = ViewportSize(width=390, height=844)
+PHONE_ON_ITS_SIDE: Final = ViewportSize(width=844, height=390)
 # More turns than any round has: 76 tiles of stock, and the piles.
 _MOST_TURNS: Final = 120
 expect.set_options(timeout=PATIENCE_MS)

@@ -37,4 +37,7 @@ export function eventText(t, { kind, body }, nameOf, okey) {
 
 /** The events of an update, in words, in order. */
 export const eventsText = (t, events, nameOf, okey) =>
-  events.map((event) => eventText(t, event, nameOf, okey)).filter(Boolean).join(" ");
+  events
+    .map((event) => eventText(t, event, nameOf, okey))
+    .filter(Boolean)
+    .join(" ");

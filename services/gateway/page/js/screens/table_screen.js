@@ -85,7 +85,10 @@ export class TableScreen {
 
   #follow(was, events) {
     const { round } = this.table;
-    const isNewDeal = events.some(({ kind }) => kind === "round_dealt") || was?.matchNo !== this.table.matchNo || was?.round?.no !== round?.no;
+    const isNewDeal =
+      events.some(({ kind }) => kind === "round_dealt") ||
+      was?.matchNo !== this.table.matchNo ||
+      was?.round?.no !== round?.no;
     if (isNewDeal) this.slots = emptyRack();
     const old = this.slots;
     this.slots = reconcile(this.slots, round?.rack ?? [], { from: this.leaving, to: this.wished });
@@ -125,7 +128,8 @@ export class TableScreen {
 
   #tell(was, events) {
     const said = eventsText(this.t, events, this.nameOf, this.table.round?.okey ?? was?.round?.okey);
-    const isMyTurnNow = isOwnTurn(this.table) && !(was && isOwnTurn(was) && was.round.turn.number === this.table.round.turn.number);
+    const isMyTurnNow =
+      isOwnTurn(this.table) && !(was && isOwnTurn(was) && was.round.turn.number === this.table.round.turn.number);
     const text = [said, isMyTurnNow ? this.t("said.yourTurn") : ""].filter(Boolean).join(" ");
     if (text) this.app.say(text);
     if (isMyTurnNow) this.app.buzz();
@@ -166,8 +170,10 @@ export class TableScreen {
     const { table, t } = this;
     if (!table.round || table.phase !== "PLAYING") return "";
     if (this.picked >= 0) return t("hint.moved");
-    if (this.distance !== null) return this.distance === 0 ? t("arrange.ready") : t("arrange.distance", { distance: this.distance });
-    if (isOwnTurn(table)) return t(table.round.turn.hasDrawn || table.can.has("DISCARD") ? "hint.discard" : "hint.draw");
+    if (this.distance !== null)
+      return this.distance === 0 ? t("arrange.ready") : t("arrange.distance", { distance: this.distance });
+    if (isOwnTurn(table))
+      return t(table.round.turn.hasDrawn || table.can.has("DISCARD") ? "hint.discard" : "hint.draw");
     return table.round.turn ? t("hint.others", { name: this.nameOf(table.round.turn.seat) }) : "";
   }
 
@@ -184,7 +190,6 @@ export class TableScreen {
       leaving: this.leaving,
       loose: this.loose,
       isTarget: this.selected >= 0 && this.table.can.has("DISCARD"),
-      connection: this.app.connectionState,
       hint: this.#hint(),
       distance: this.distance,
     };
