@@ -60,7 +60,7 @@ class Report:
             self.faults.append(f"{said} was refused without a reason")
 
     def told(self) -> str:
-        inputs = ", ".join(f"{count:,} {kind}s" for kind, count in sorted(self.inputs.items()))
+        inputs = ", ".join(f"{count:,} of {kind}" for kind, count in sorted(self.inputs.items()))
         codes = ", ".join(f"{code} {count:,}" for code, count in self.codes.most_common())
         return f"{sum(self.inputs.values()):,} inputs to {len(self.rpcs)} RPCs ({inputs}): {codes}"
 
@@ -161,6 +161,8 @@ def judge(report: Report, lines: list[dict[str, object]]) -> None:
     assert unexpected[:3] == []
     assert report.rpcs == {rpc.path for rpc in targets()}
     assert report.codes["OK"] > 0
+    # Nothing that was sent has ended a service, or all that followed would have found none.
+    assert report.codes["UNAVAILABLE"] < sum(report.codes.values()) / 100
     assert report.codes["INVALID_ARGUMENT"] > report.codes["OK"]
 
 
