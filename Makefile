@@ -75,11 +75,13 @@ lint: setup ## formatting, ruff, mypy --strict and buf
 	$(BIN)/python tools/protos.py image build/protos.binpb
 	$(BIN)/buf lint build/protos.binpb --path okey/api --config buf.yaml
 
-protos: setup ## generate the Python stubs from protos/
+protos: setup ## generate the Python stubs and the reference pages from protos/
 	$(BIN)/python tools/protos.py generate
+	$(BIN)/python -m tools.reference generate
 
-protos-check: setup ## fail if the committed stubs are not what protos/ gives
+protos-check: setup ## fail if stubs or reference pages are not what protos/ and docs/api.md give
 	$(BIN)/python tools/protos.py check
+	$(BIN)/python -m tools.reference check
 
 protos-breaking: setup ## fail if a change of protos/ breaks callers of the released interface
 	$(BIN)/python tools/protos.py breaking
@@ -87,7 +89,7 @@ protos-breaking: setup ## fail if a change of protos/ breaks callers of the rele
 protos-release: setup ## make protos/ as it is the released interface, that later ones must not break
 	$(BIN)/python tools/protos.py release
 
-bench: setup ## measure hands, core, wallet, ratings, quick match and engine, each figure beside a reference
+bench: setup ## measure hands, core, wallet, ratings, quick match, engine and gateway, each beside a reference
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.hands
 	$(BIN)/python -m tests.bench.audit
@@ -95,6 +97,7 @@ bench: setup ## measure hands, core, wallet, ratings, quick match and engine, ea
 	$(BIN)/python -m tests.bench.rating
 	$(BIN)/python -m tests.bench.lobby
 	$(BIN)/python -m tests.bench.engine $(BENCH_ENGINE)
+	$(BIN)/python -m tests.bench.gateway
 
 arena: setup ## how strong the bots are, with 95 % intervals, on deals nothing was tuned on (20 min of CPU)
 	$(BIN)/python -m tests.bench.arena $(if $(ARENA_DEALS),--deals $(ARENA_DEALS))

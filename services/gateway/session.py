@@ -150,6 +150,7 @@ class Session:
             await conversation.begin(hello)
             while True:
                 await conversation.take(await self._receive())
+                await self._outbox.room()
         except WebSocketDisconnect:
             self._outbox.abandon()
 

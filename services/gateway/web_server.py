@@ -64,14 +64,9 @@ class WebServer(uvicorn.Server):
         )
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server((host, port), family=family)
-        self._scheme = "http" if cert_file is None else "https"
-        self._ready = asyncio.Event()
-
-    @property
-    def url(self) -> str:
+        self.url: Final = _url("http" if cert_file is None else "https", self._socket)
         """The address of the page."""
-        host, port = self._socket.getsockname()[:2]
-        return f"{self._scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
+        self._ready = asyncio.Event()
 
     async def run_until_stopped(self) -> None:
         """Serve until ``stop``."""
@@ -98,3 +93,8 @@ class WebServer(uvicorn.Server):
     def capture_signals(self) -> Generator[None, None, None]:
         """Signals are the service's, which drains first."""
         yield
+
+
+def _url(scheme: str, listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/"

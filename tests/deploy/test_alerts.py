@@ -67,9 +67,12 @@ SERIES: Final = {
     "too_fast": f'okey_limited_calls_total{{reason="RATE_LIMITED", {AT}}}',
     "list_as_of": "okey_lobby_table_list_as_of_seconds",
     "uncounted": "okey_lobby_unlimited_total",
-    "unowned": "okey_engine_unowned_shards",
     "bank": 'okey_wallet_house_chips{account="house:bot_bank"}',
     "floor": "okey_wallet_bot_bank_floor_chips",
+    "unowned": f"okey_engine_unowned_shards{{{AT}}}",
+    "lease_age": f"okey_engine_lease_age_seconds{{{AT}}}",
+    "unowned_elsewhere": 'okey_engine_unowned_shards{instance="b:7420"}',
+    "lease_age_elsewhere": 'okey_engine_lease_age_seconds{instance="b:7420"}',
 }
 
 CASES: Final = (
@@ -145,12 +148,20 @@ CASES: Final = (
     is_quiet("OkeyServiceBusy", "15m", busy="7x20"),
     fires("OkeyPlayersRateLimited", "45m", too_fast="0+600x50"),
     is_quiet("OkeyPlayersRateLimited", "45m", too_fast="0+60x50"),
-    fires("OkeyShardsUnowned", "3m", unowned="86x5"),
-    # Taken over before anybody need look.
-    is_quiet("OkeyShardsUnowned", "3m", unowned="0 86 0x5"),
     fires("OkeyHouseBankLow", "10m", bank="-9000000x20", floor="-10000000x20"),
     fires("OkeyHouseBankLow", "10m", bank="-11000000x20", floor="-10000000x20"),
     is_quiet("OkeyHouseBankLow", "10m", bank="500000x20", floor="-10000000x20"),
+    fires("OkeyShardsUnowned", "4m", unowned="0 85x5", lease_age="1x6"),
+    # For as long as a take-over lasts nobody has them.
+    is_quiet("OkeyShardsUnowned", "4m", unowned="0x2 85 0x5", lease_age="1x8"),
+    is_quiet(
+        "OkeyShardsUnowned",
+        "4m",
+        unowned="85x6",
+        lease_age="30+60x6",
+        unowned_elsewhere="0x6",
+        lease_age_elsewhere="1x6",
+    ),
 )
 
 GOOD_AND_BAD: Final = {

@@ -1,27 +1,17 @@
 """The WebSocket: hello, frames that cannot be used, watches, limits, and every way it ends."""
 
-import asyncio
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import InvalidStatus
 
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
-from tests.integration.gateway.stand import PATIENCE_S, Browser, Stand, browser, rpc, url_of
+from tests.integration.gateway.stand import Stand, browser, rpc, url_of
 
 CANAK = {"variant": "VARIANT_CANAK", "seat_count": 4, "stake": "100"}
-
-
-async def close_code(player: Browser) -> int:
-    """The code of the close that comes next."""
-    async with asyncio.timeout(PATIENCE_S):
-        with pytest.raises(ConnectionClosed) as closed:
-            await player.socket.recv()
-    assert closed.value.rcvd is not None
-    return closed.value.rcvd.code
 
 
 HELLOS: dict[str, tuple[dict[str, Any], str, int]] = {
@@ -39,7 +29,7 @@ async def test_who_does_not_say_who_it_is_is_sent_away(gateway: ServiceServer, c
         await stranger.say(**said)
         end = (await stranger.hear())["end"]
         assert (end["of"], end["reason"]) == ("connection", reason)
-        assert await close_code(stranger) == code
+        assert await stranger.close_code() == code
 
 
 async def test_the_websocket_is_for_players(world: Stand, gateway: ServiceServer) -> None:
@@ -56,7 +46,7 @@ async def test_who_says_nothing_and_whose_token_ends_are_sent_away(world: Stand)
         assert "welcome" in await ada.hear()
         end = (await ada.hear())["end"]
         assert (end["reason"], end["is_resumable"]) == ("TOKEN_EXPIRED", True)
-        assert await close_code(ada) == 4001
+        assert await ada.close_code() == 4001
 
 
 async def test_connections_have_bounds(world: Stand) -> None:
@@ -69,7 +59,7 @@ async def test_connections_have_bounds(world: Stand) -> None:
             end = (await second.hear())["end"]
             assert end["reason"] == "CONNECTIONS_EXHAUSTED"
             assert end["retry_after_ms"] > 0
-            assert await close_code(second) == 4009
+            assert await second.close_code() == 4009
         async with browser(gateway, bob) as other, browser(gateway) as third:
             await other.hear("welcome")
             assert (await third.hear())["end"]["reason"] == "CONNECTIONS_EXHAUSTED"
