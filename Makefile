@@ -78,11 +78,13 @@ lint: setup ## formatting, ruff, mypy --strict and buf
 	$(BIN)/python tools/protos.py image build/protos.binpb
 	$(BIN)/buf lint build/protos.binpb --path okey/api --config buf.yaml
 
-protos: setup ## generate the Python stubs from protos/
+protos: setup ## generate the Python stubs and the reference pages from protos/
 	$(BIN)/python tools/protos.py generate
+	$(BIN)/python -m tools.reference generate
 
-protos-check: setup ## fail if the committed stubs are not what protos/ gives
+protos-check: setup ## fail if stubs or reference pages are not what protos/ and docs/api.md give
 	$(BIN)/python tools/protos.py check
+	$(BIN)/python -m tools.reference check
 
 protos-breaking: setup ## fail if a change of protos/ breaks callers of the released interface
 	$(BIN)/python tools/protos.py breaking

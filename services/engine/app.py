@@ -269,7 +269,7 @@ class EngineApp:
             PeerServicer(tables, sharing, here, summaries), host.grpc
         )
         players_pb2_grpc.add_PlayerDataServiceServicer_to_server(
-            PlayerDataServicer(Players(self._database), tables), host.grpc
+            PlayerDataServicer(Players(self._database), tables, everywhere), host.grpc
         )
         self._events = EventServicer(parts.feed, clock, shedding)
         events_pb2_grpc.add_EventServiceServicer_to_server(self._events, host.grpc)

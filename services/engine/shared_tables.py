@@ -62,7 +62,7 @@ class SharedTables:
         self._loader = Loader(stores.journal, stores.read_at_once)
         self._commit = commit
         self._clock = clock
-        self._relays = Relays(sinks, stores.journal, clock, self._retire_if_told)
+        self._relays = Relays(sinks, stores.journal, clock, self._retire_if_told, standstill.goes)
         self.snapshotter: Final = Snapshotter(
             stores.snapshots, stores.snapshot_every_rows, self._relays.are_idle
         )

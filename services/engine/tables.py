@@ -60,6 +60,11 @@ class Tables(SharedTables):
         self._drop(table_id)
         return has_changed
 
+    def forget(self, player: str) -> None:
+        """Show the player's name at no table any more."""
+        for actor in self._actors.all_live():
+            actor.names.pop(player, None)
+
     async def set_maintenance(self, is_on: bool, operator: str) -> None:
         """Start no new tables and matches, or do so again; it outlives this process."""
         await self._operators.set_maintenance(is_on, operator, self._clock.now_ms())

@@ -62,6 +62,10 @@ SERIES: Final = {
     "uncertain": 'okey_engine_relay_answers_total{sink="wallet", code="UNCERTAIN"}',
     "quarantined": "okey_engine_quarantined_tables",
     "unloaded": "okey_engine_unloaded_tables",
+    "unowned": f"okey_engine_unowned_shards{{{AT}}}",
+    "lease_age": f"okey_engine_lease_age_seconds{{{AT}}}",
+    "unowned_elsewhere": 'okey_engine_unowned_shards{instance="b:7420"}',
+    "lease_age_elsewhere": 'okey_engine_lease_age_seconds{instance="b:7420"}',
 }
 
 CASES: Final = (
@@ -122,6 +126,17 @@ CASES: Final = (
     is_quiet("OkeyTableQuarantined", "2m", quarantined="0x5"),
     fires("OkeyTablesNotLoaded", "12m", unloaded="7x15"),
     is_quiet("OkeyTablesNotLoaded", "12m", unloaded="7x5 0x10"),
+    fires("OkeyShardsUnowned", "4m", unowned="0 85x5", lease_age="1x6"),
+    # For as long as a take-over lasts nobody has them.
+    is_quiet("OkeyShardsUnowned", "4m", unowned="0x2 85 0x5", lease_age="1x8"),
+    is_quiet(
+        "OkeyShardsUnowned",
+        "4m",
+        unowned="85x6",
+        lease_age="30+60x6",
+        unowned_elsewhere="0x6",
+        lease_age_elsewhere="1x6",
+    ),
 )
 
 GOOD_AND_BAD: Final = {

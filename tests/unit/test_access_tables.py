@@ -26,6 +26,7 @@ from services.lobby.app import LobbyApp
 from services.lobby.settings import LobbySettings
 from services.rating.app import RatingApp
 from services.wallet.app import WalletApp, WalletSettings
+from tools.reference import guide
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,8 +39,6 @@ APPS: dict[str, App] = {
     "bots": BotsApp(ServiceSettings.model_construct()),
 }
 
-HEAD = re.compile(r"^\| RPC ((?:\| [a-z]+ )+)\|$", re.MULTILINE)
-ROW = re.compile(r"^\| `(\w+Service)\.(\w+)` \|((?:[ ●]+\|)+)$", re.MULTILINE)
 RPC_IN_PROTO = re.compile(r"((?:\n  // .*)+)\n  rpc (\w+)\(")
 ROLES_IN_COMMENT = re.compile(r"\bRoles: ([a-z, ]+)\.")
 
@@ -74,22 +73,6 @@ def roles_in_code(*tables: AccessTable) -> dict[str, frozenset[Role]]:
     return found
 
 
-def roles_in_page(page: str) -> dict[str, frozenset[Role]]:
-    """`Service.Method` -> its roles, from the table of docs/api.md."""
-    [head] = HEAD.findall(page)
-    columns = [Role(name) for name in re.findall(r"[a-z]+", head)]
-    found = {}
-    for service, method, cells in ROW.findall(page):
-        marks = [cell.strip() for cell in cells.split("|")[:-1]]
-        assert len(marks) == len(columns), f"{service}.{method} has {len(marks)} cells"
-        name = f"{service}.{method}"
-        assert name not in found, f"{name} has two rows"
-        found[name] = frozenset(
-            role for role, mark in zip(columns, marks, strict=True) if mark == "●"
-        )
-    return found
-
-
 def roles_in_protos() -> dict[str, frozenset[Role]]:
     """`Service.Method` -> its roles, for the RPCs whose comment says "Roles: ..."."""
     found = {}
@@ -120,8 +103,8 @@ def test_every_service_of_the_protos_is_served_once() -> None:
 
 
 def test_the_roles_in_the_guide_are_those_in_the_code() -> None:
-    page = roles_in_page((ROOT / "docs/api.md").read_text("utf-8"))
-    assert page == roles_in_code()
+    page = guide.roles(guide.PAGE.read_text("utf-8"))
+    assert {rpc: frozenset(map(Role, names)) for rpc, names in page.items()} == roles_in_code()
 
 
 def test_the_roles_in_the_protos_are_those_in_the_code() -> None:
@@ -141,12 +124,3 @@ def test_a_missing_and_an_invented_rpc_are_found() -> None:
 def test_a_rule_for_everybody_or_nobody_is_found() -> None:
     table = AccessTable.of("a.BService", {"C": PUBLIC, "D": set(), "E": {Role.PLAYER}})
     assert differences(table, set(table.rules())) == ["/a.BService/C", "/a.BService/D"]
-
-
-def test_the_guides_table_is_read() -> None:
-    rows = ["| RPC | player | lobby |", "|---|---|---|", "| `BService.C` | ● | |"]
-    page = "\n".join([*rows, "| `BService.D` | ● | ● |", ""])
-    assert roles_in_page(page) == {
-        "BService.C": {Role.PLAYER},
-        "BService.D": {Role.PLAYER, Role.LOBBY},
-    }

@@ -13,22 +13,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
-import grpc
-
 import okey
 import okey_client
 import okey_runtime
 import services
 from okey.errors import AlreadyExists, OkeyError, Refused
 from okey_runtime.errors import code_of
+from tools.reference import guide
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (okey, okey_runtime, okey_client, services)
-REASON = r"[A-Z]+(?:_[A-Z]+)*"
-REASON_ROW = re.compile(rf"^\| `({REASON})` \| ([A-Z_]+) \| .+ \|$", re.MULTILINE)
 # Such a sentence of a proto's comment lists reasons; a comma or a full stop ends each.
 LISTED_IN_PROTO = re.compile(r"\b(?:Reasons|Declines): ([^.]*)\.")
-COMPOUND = re.compile(rf"\b{REASON}_[A-Z]+\b")
+COMPOUND = re.compile(rf"\b{guide.REASON}_[A-Z]+\b")
 
 BY_NAME = {"SEAT_LEFT"}
 """Reasons that no class and no `ErrorInfo(...)` names: they travel as text until they are sent."""
@@ -96,27 +93,21 @@ def _literal_reasons(call: ast.Call) -> set[str]:
     }
 
 
-def documented(page: str) -> dict[str, str]:
-    """Reason -> status, from the tables of docs/api.md; a reason may have one row only."""
-    rows = REASON_ROW.findall(page)
-    twice = [reason for reason in dict(rows) if [row[0] for row in rows].count(reason) > 1]
-    assert twice == [], "reasons with two rows"
-    return dict(rows)
-
-
-def the_page() -> str:
-    return (ROOT / "docs/api.md").read_text("utf-8")
+def documented() -> dict[str, str]:
+    """Reason -> status, from the tables of docs/api.md."""
+    found = guide.reasons(guide.PAGE.read_text("utf-8"))
+    return {name: reason.status for name, reason in found.items()}
 
 
 def test_every_reason_is_documented_and_every_documented_one_exists() -> None:
     in_code = {error.reason for error in named_errors()} | reasons_without_class() | BY_NAME
-    in_page = documented(the_page())
+    in_page = documented()
     assert sorted(in_code - in_page.keys()) == [], "missing in docs/api.md"
     assert sorted(in_page.keys() - in_code) == [], "no longer in the code"
 
 
 def test_documented_statuses_are_those_that_are_sent() -> None:
-    page = documented(the_page())
+    page = documented()
     wrong = {
         reason: codes
         for reason, codes in statuses(named_errors()).items()
@@ -130,12 +121,12 @@ def test_one_reason_has_one_status() -> None:
 
 
 def test_reasons_are_upper_snake_case() -> None:
-    odd = [e.reason for e in named_errors() if not re.fullmatch(REASON, e.reason)]
+    odd = [e.reason for e in named_errors() if not re.fullmatch(guide.REASON, e.reason)]
     assert odd == []
 
 
 def test_protos_promise_only_reasons_that_exist() -> None:
-    known = documented(the_page())
+    known = documented()
     unknown = []
     for path in sorted((ROOT / "protos/okey").rglob("*.proto")):
         comments = re.sub(r"\n\s*//", "", path.read_text("utf-8"))
@@ -178,8 +169,3 @@ def test_a_literal_reason_is_found() -> None:
     call = ast.parse('x.ErrorInfo(reason="GONE", domain="okey")', mode="eval").body
     assert isinstance(call, ast.Call)
     assert _literal_reasons(call) == {"GONE"}
-
-
-def test_rows_are_read_from_the_page() -> None:
-    page = "| `A_B` | NOT_FOUND | look elsewhere |\n| `text` | x | y |\n"
-    assert documented(page) == {"A_B": grpc.StatusCode.NOT_FOUND.name}
