@@ -5,7 +5,7 @@ PYTHON ?= $(firstword $(foreach each,python3.11 python3.12 python3.13 python3,$(
 BIN := .venv/bin
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-TYPED := libs services tools deploy tests
+TYPED := libs services tools deploy examples tests
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run cluster demo test test-core test-rest test-browser test-all format lint protos protos-check \

@@ -162,7 +162,7 @@ class EngineApp:
         self._tables, self._sharing = parts.tables, parts.sharing
         host.spawn(parts.commit.run(), "group-commit")
         host.spawn(parts.tables.timers.run(), "timers")
-        host.spawn(parts.tables.run(), "loading")
+        host.spawn(parts.tables.recovery.run(), "loading")
         host.spawn(parts.standstill.run(), "standstill")
         count = await until_there(parts.sharing.join)
         _log.info("tables_found", count=count)

@@ -68,7 +68,7 @@ class Tables:
             stores.snapshots, stores.snapshot_every_rows, self.relays.are_idle
         )
         self.quarantine: Final = Quarantine(stores.operators, clock)
-        self._recovery = Recovery(clock, self.load)
+        self.recovery: Final = Recovery(clock, self.load)
         self._ai = ai
         self._ownership = ownership
         self._actors = Actors()
@@ -112,10 +112,10 @@ class Tables:
         """
         await self._until_ready(table_id)
         known = self._known(table_id)
-        if known is None and not self._recovery.has(table_id):
+        if known is None and not self.recovery.has(table_id):
             await self._refuse_if_unknown(table_id)
         # Somebody else may have loaded it meanwhile, and a table has one actor.
-        alive_ms = self._recovery.last_alive_ms(table_id)
+        alive_ms = self.recovery.last_alive_ms(table_id)
         return known or self._known(table_id) or await self.load(table_id, alive_ms)
 
     async def _refuse_if_unknown(self, table_id: str) -> None:
@@ -186,7 +186,7 @@ class Tables:
 
     def put_off(self, table_id: str) -> None:
         """Do not load a table of its own accord that came with its shard."""
-        self._recovery.drop(table_id)
+        self.recovery.drop(table_id)
 
     async def look(self, shards: Collection[int]) -> None:
         """Follow what operators and audits have decided, also at other engines; these shards are
@@ -205,12 +205,12 @@ class Tables:
         found = await self._journal.unretired_in(since)
         left = [table for table in found if table.table_id not in self.quarantine.tables]
         self._ownership.held |= since.keys()
-        return self._recovery.add(left, lambda table_id: since[shard_of(table_id)])
+        return self.recovery.add(left, lambda table_id: since[shard_of(table_id)])
 
     def give_up(self, shards: Collection[int], address_of: Callable[[int], str]) -> None:
         """Let every table of these shards go at once: another engine has them, or will."""
         self._ownership.held.difference_update(shards)
-        self._recovery.drop_shards(shards)
+        self.recovery.drop_shards(shards)
         self.quarantine.forget_shards(shards)
         self._actors.forget_closed(shards)
         for actor in self._actors.of_shards(shards):
@@ -236,15 +236,7 @@ class Tables:
     def unloaded_shards(self) -> frozenset[int]:
         """The shards of which a table is still to be loaded and taken over, or is lost."""
         under_way = {shard_of(t) for t in (*self._loads, *self._reloads)}
-        return self._recovery.unloaded_shards() | under_way
-
-    async def run(self) -> None:
-        """Load what was adopted, for as long as the engine lives."""
-        await self._recovery.run()
-
-    async def loaded(self) -> None:
-        """Return once every table is there that was adopted."""
-        await self._recovery.over()
+        return self.recovery.unloaded_shards() | under_way
 
     def _refuse_if_not_ours(self, table_id: str) -> None:
         if self._is_stopping:
@@ -294,7 +286,7 @@ class Tables:
         # Meanwhile it may have been stopped, or handed over.
         self.quarantine.refuse_load(table_id)
         self._refuse_if_not_ours(table_id)
-        self._recovery.drop(table_id)
+        self.recovery.drop(table_id)
         self.snapshotter.begin(table_id, loaded.snapshot_seq)
         self._actors.run(actor)
         self.relays.go_on(actor, loaded.changes, loaded.cursors)

@@ -244,11 +244,11 @@ class World:
             self.bells,
             RENEW_EVERY_MS,
         )
-        self._spawn(commit.run(), self.tables.timers.run(), self.tables.run())
+        self._spawn(commit.run(), self.tables.timers.run(), self.tables.recovery.run())
         await self.sharing.join()
         self._spawn(self.sharing.run())
         if not stuck:
-            await self.tables.loaded()
+            await self.tables.recovery.over()
 
     def watch_the_process(self) -> None:
         """Notice time in which nothing ran; from now on ``pass_ms`` lets it pass."""
