@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 TYPED := libs services tools deploy tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock run cluster demo test test-core test-rest test-all format lint protos protos-check \
+.PHONY: help setup lock run cluster demo test test-core test-rest test-browser test-all format lint protos protos-check \
 	protos-breaking protos-release \
 	bench arena mutations soak chaos chaos-tables rollout manifests manifests-check sbom deploy-check clean
 
@@ -57,6 +57,9 @@ test-core: setup ## unit tests of libs/okey; its lines and branches to 100 %
 
 test-rest: setup ## every other quick test: boundaries, services, databases, processes
 	$(BIN)/python -m pytest tests -q -n 2 -m "not core and not long and not system"
+
+test-browser: setup ## the page in a browser: whole matches, fingers, keys, phones, access (needs chromium)
+	$(BIN)/python -m pytest tests/browser -q -m ""
 
 test-all: setup ## all tests, the long and the whole-system ones too
 	$(BIN)/python -m pytest tests -q -m "" --hypothesis-profile=long

@@ -36,7 +36,7 @@ class Summaries:
         live = {actor.table_id: actor for actor in self._tables.live()}
         for table_id in self._made.keys() - live.keys():
             del self._made[table_id]
-        stopped = self._tables.quarantined
+        stopped = self._tables.quarantine.tables
         wanted = sorted(t for t in live.keys() | stopped.keys() if t > after)
         return peer_pb2.ListOwnTablesResponse(
             tables=[

@@ -11,6 +11,7 @@ from tests.browser.browsing import PATIENCE_MS, SCREENSHOTS
 
 DESKTOP: Final = ViewportSize(width=1280, height=800)
 PHONE: Final = ViewportSize(width=390, height=844)
+PHONE_ON_ITS_SIDE: Final = ViewportSize(width=844, height=390)
 # More turns than any round has: 76 tiles of stock, and the piles.
 _MOST_TURNS: Final = 120
 expect.set_options(timeout=PATIENCE_MS)
@@ -33,8 +34,9 @@ class Player:
     async def come(
         cls, browser: Browser, url: str, name: str, locale: str = "en-GB", **options: Any
     ) -> Self:
-        """Open the page in a new context and sign in as a guest."""
+        """Open the page in a new context and sign in as a guest; tiles fly only if asked to."""
         options.setdefault("viewport", DESKTOP)
+        options.setdefault("reduced_motion", "reduce")
         context = await browser.new_context(locale=locale, **options)
         context.set_default_timeout(PATIENCE_MS)
         player = cls(await context.new_page(), url, name)

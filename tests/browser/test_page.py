@@ -1,11 +1,11 @@
 """How the page is used: by finger, mouse and keyboard, on a phone, and through what breaks."""
 
 import pytest
-from playwright.async_api import Page, ViewportSize, expect
+from playwright.async_api import Page, expect
 
 from services.okeyctl.demo.platform import StartedPlatform
 from tests.browser.conftest import Come
-from tests.browser.player import PHONE, Player
+from tests.browser.player import PHONE, PHONE_ON_ITS_SIDE, Player
 from tests.e2e.match import kill
 
 pytestmark = pytest.mark.system
@@ -39,7 +39,7 @@ async def drag(page: Page, source: str, target: str) -> None:
 
 async def test_tiles_are_dragged(come: Come) -> None:
     """From the stock to a slot, from slot to slot, to the own pile; onto the gösterge, in vain."""
-    ayse = await come("Ayşe")
+    ayse = await come("Ayşe", reduced_motion="no-preference")
     await sit_alone(ayse)
     if await ayse.tiles.count() == 14:
         await drag(ayse.page, ".stock", ".slot[data-slot='27']")
@@ -99,7 +99,7 @@ async def test_phone(come: Come) -> None:
     await ayse.draw_by_touch()
     await page.locator("#rack .tile").last.tap()
     await ayse.shoot("phone-table-dark")
-    for viewport in (PHONE, ViewportSize(width=844, height=390)):
+    for viewport in (PHONE, PHONE_ON_ITS_SIDE):
         await page.set_viewport_size(viewport)
         size = await page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
         assert size[0] <= size[1]

@@ -21,6 +21,7 @@ const TABLE_PATH = /^\/(table|invite)\/([a-z0-9]{26})$/;
 class App {
   #problem = "";
   #hasGuests = true;
+  #banner = document.getElementById("connection");
 
   constructor() {
     this.storage = localStorage;
@@ -39,6 +40,7 @@ class App {
       onState: (state) => this.#connectionIs(state),
       onEnd: (end) => this.#ended(end),
       onTime: (serverTimeMs) => this.clock.hear(serverTimeMs),
+      onTokenEnded: () => this.session.expire(),
       onSignedOut: () => this.#signOut(),
     });
     this.books = new Books(this);
@@ -54,7 +56,10 @@ class App {
     this.root.addEventListener("change", (event) => this.#changed(event));
     addEventListener("popstate", () => this.#route());
     setInterval(() => this.#tick(), TICK_MS);
-    const config = await fetch("/config.json").then((response) => response.json(), () => ({}));
+    const config = await fetch("/config.json").then(
+      (response) => response.json(),
+      () => ({}),
+    );
     this.#hasGuests = config.has_guests ?? true;
     if (this.session.isSignedIn) this.#enter();
     else this.render();
@@ -148,9 +153,13 @@ class App {
     if (state === "lost") this.clock.reset();
     if (state === this.connectionState) return;
     this.connectionState = state;
-    if (state !== "open") this.say(this.t(`connection.${state}`));
     document.documentElement.dataset.connection = state;
-    this.render();
+    this.#tellConnection();
+  }
+
+  #tellConnection() {
+    const isFine = this.connectionState === "open" || !this.session.isSignedIn;
+    this.#banner.textContent = isFine ? "" : this.t(`connection.${this.connectionState}`);
   }
 
   #ended(end) {

@@ -31,7 +31,8 @@ export function translator(language) {
 }
 
 /** A refusal in the player's language; what has no text of its own is said in general words. */
-export const refusalText = (t, reason) => (t.has(`refused.${reason}`) ? t(`refused.${reason}`) : t("refused.other", { reason }));
+export const refusalText = (t, reason) =>
+  t.has(`refused.${reason}`) ? t(`refused.${reason}`) : t("refused.other", { reason });
 
 /** A tile's name for those who hear it. */
 export function tileText(t, tile, okey = null) {

@@ -32,7 +32,11 @@ export class Books {
     let newest = [];
     let token = "";
     do {
-      const page = await this.#app.rpc.call("WalletService", "ListPostings", { account: this.#account, page_size: PAGE, page_token: token });
+      const page = await this.#app.rpc.call("WalletService", "ListPostings", {
+        account: this.#account,
+        page_size: PAGE,
+        page_token: token,
+      });
       newest = [...newest, ...page.postings].slice(-KEPT);
       token = page.next_page_token;
     } while (token);

@@ -1,13 +1,22 @@
 // The lobby and the pages beside it: list, forms, quick match, leaderboard, account.
 import { refusalText } from "../core/i18n.js";
 import { show } from "../ui/dom.js";
-import { listRequest, NEW_TABLE, playForm, termsOf } from "../ui/forms_view.js";
+import { listRequest, NEW_TABLE, playForm, termsOf, ticketRequest } from "../ui/forms_view.js";
 import { lobbyView } from "../ui/lobby_view.js";
 import { accountView, leadersView } from "../ui/pages_view.js";
 import { newRequestId } from "../wire/rpc.js";
 
 const LIVE = new Set(["TICKET_STATE_WAITING", "TICKET_STATE_SEATING", "TICKET_STATE_AWAITING_PARTNER"]);
-const ALL_TABLES = { variant: "", mode: "", seats: "", stakes: "", speed: "", order: "TABLE_ORDER_NEWEST", joinable: false, kasa: false };
+const ALL_TABLES = {
+  variant: "",
+  mode: "",
+  seats: "",
+  stakes: "",
+  speed: "",
+  order: "TABLE_ORDER_NEWEST",
+  joinable: false,
+  kasa: false,
+};
 
 /** Everything but the table. */
 export class LobbyScreen {
@@ -76,7 +85,19 @@ export class LobbyScreen {
     const { session, books } = this.#app;
     const waitedMs = this.ticket ? Math.max(0, this.#app.clock.nowMs() - this.ticketSinceMs) : 0;
     const { page, tables, filters, ticket, seatedAt, leaders, account } = this;
-    return { name: session.name, playerId: session.playerId, balance: books.balance, page, tables, filters, ticket, waitedMs, seatedAt, leaders, account };
+    return {
+      name: session.name,
+      playerId: session.playerId,
+      balance: books.balance,
+      page,
+      tables,
+      filters,
+      ticket,
+      waitedMs,
+      seatedAt,
+      leaders,
+      account,
+    };
   }
 
   render() {
@@ -129,7 +150,9 @@ export class LobbyScreen {
 
   #problem(problem) {
     const { t, dialog } = this.#app;
-    dialog.show(`form-${this.#form}`, t(`form.${this.#form}Title`), playForm(t, this.#form, this.chosen, problem), { closeLabel: t("menu.close") });
+    dialog.show(`form-${this.#form}`, t(`form.${this.#form}Title`), playForm(t, this.#form, this.chosen, problem), {
+      closeLabel: t("menu.close"),
+    });
   }
 
   /** A field of the form has changed. */
@@ -150,9 +173,7 @@ export class LobbyScreen {
   }
 
   async #enqueue() {
-    const request = { terms: termsOf("quick", this.chosen) };
-    if (Number(this.chosen.fill) && this.chosen.variant === "VARIANT_CANAK") request.house_fill_after_ms = this.chosen.fill;
-    const { ticket } = await this.#app.rpc.call("LobbyService", "EnqueueTicket", request);
+    const { ticket } = await this.#app.rpc.call("LobbyService", "EnqueueTicket", ticketRequest(this.chosen));
     this.receiveTicket(ticket);
   }
 
@@ -170,10 +191,12 @@ export class LobbyScreen {
     this.#app.go(`/table/${tableId}`);
   }
 
-  /** Sit down at a table, and go there. */
-  async join(tableId, invite = "") {
+  /** Sit down at a table, on a certain seat or any, and go there. */
+  async join(tableId, invite = "", seat = undefined) {
+    const request = { table_id: tableId, request_id: newRequestId(), invite };
+    if (seat !== undefined) request.seat = Number(seat);
     try {
-      await this.#app.rpc.call("LobbyService", "JoinTable", { table_id: tableId, request_id: newRequestId(), invite });
+      await this.#app.rpc.call("LobbyService", "JoinTable", request);
       this.#app.go(`/table/${tableId}`);
     } catch (refusal) {
       this.#app.warn(refusalText(this.#app.t, refusal.reason ?? "INTERNAL"));
@@ -200,19 +223,26 @@ export class LobbyScreen {
   async #loadLeaders() {
     const { rpc, session } = this.#app;
     const ladder = `LADDER_${this.leaders.ladder}`;
-    const list = await rpc.call("RatingService", "ListLeaderboard", { ladder, section: `SECTION_${this.leaders.section}`, page_size: 50 }).catch(() => ({ entries: [] }));
+    const list = await rpc
+      .call("RatingService", "ListLeaderboard", { ladder, section: `SECTION_${this.leaders.section}`, page_size: 50 })
+      .catch(() => ({ entries: [] }));
     const own = await rpc.call("RatingService", "GetRank", { player_id: session.playerId, ladder }).catch(() => null);
-    const rank = own?.entry && { rank: Number(own.entry.rank), players: Number(own.players), points: Math.round(Number(own.entry.rating.rating_milli) / 1000) };
+    const rank = own?.entry && {
+      rank: Number(own.entry.rank),
+      players: Number(own.players),
+      points: Math.round(Number(own.entry.rating.rating_milli) / 1000),
+    };
     this.leaders = { ...this.leaders, entries: list.entries, rank };
     this.render();
   }
 
   async #loadAccount() {
     const { rpc, session, books } = this.#app;
-    const ratings = await rpc.call("RatingService", "GetRating", { player_id: session.playerId }).catch(() => ({ ratings: [] }));
+    const ratings = await rpc
+      .call("RatingService", "GetRating", { player_id: session.playerId })
+      .catch(() => ({ ratings: [] }));
     const postings = await books.postings().catch(() => []);
     this.account = { postings, ratings: ratings.ratings };
     this.render();
   }
 }
-

@@ -26,7 +26,11 @@ export class RackKeys {
     const screen = this.#screen;
     const letter = event.key.toLowerCase();
     if (isTile && ARROWS.has(event.key)) this.#arrow(event.key);
-    else if (isTile && (letter === "m" || (screen.picked >= 0 && (event.key === "Enter" || event.key === " " || event.key === "Escape")))) this.#pick();
+    else if (
+      isTile &&
+      (letter === "m" || (screen.picked >= 0 && (event.key === "Enter" || event.key === " " || event.key === "Escape")))
+    )
+      this.#pick();
     else if (letter === "c" || letter === "ç") this.#cift();
     else if (LETTERS[letter]) this.#letter(LETTERS[letter], isTile);
     else return;
@@ -64,7 +68,8 @@ export class RackKeys {
 
   #letter(action, isTile) {
     const screen = this.#screen;
-    if ((action === "discard" || action === "finish") && screen.selected < 0 && isTile) screen.selected = screen.focusSlot;
+    if ((action === "discard" || action === "finish") && screen.selected < 0 && isTile)
+      screen.selected = screen.focusSlot;
     screen.moves.do(action);
   }
 }

@@ -36,7 +36,8 @@ export class Results {
     for (const { kind, body } of events) {
       if (kind === "round_ended") this.#roundEnded(body, was);
       else if (kind === "match_ended") this.#matchEnded(body, was);
-      else if (kind === "seat_declined" && body.player === app.session.playerId) app.warn(refusalText(app.t, body.reason));
+      else if (kind === "seat_declined" && body.player === app.session.playerId)
+        app.warn(refusalText(app.t, body.reason));
     }
     if (this.#last && app.dialog.name === "result") this.#show();
     if (events.some(({ kind }) => kind === "settlement_confirmed")) this.#fetchBooks();
@@ -45,7 +46,10 @@ export class Results {
   #people(was) {
     const screen = this.#screen;
     const seats = (was ?? screen.table).seats;
-    return { names: seats.map(({ seat }) => seatName(screen.t, was ?? screen.table, seat)), viewer: (was ?? screen.table).viewer };
+    return {
+      names: seats.map(({ seat }) => seatName(screen.t, was ?? screen.table, seat)),
+      viewer: (was ?? screen.table).viewer,
+    };
   }
 
   #roundEnded(body, was) {
@@ -76,7 +80,10 @@ export class Results {
     if (!last?.match) return;
     const { app } = this.#screen;
     for (let look = 0; look < LOOKS && this.#last === last; look += 1) {
-      const [chips, ratings] = await Promise.all([app.books.matchChips(last.match.match_id), this.#ratingChanges(last.match)]);
+      const [chips, ratings] = await Promise.all([
+        app.books.matchChips(last.match.match_id),
+        this.#ratingChanges(last.match),
+      ]);
       last.books.chips = chips ?? last.books.chips;
       if (last.books.ratings === null && (ratings.size || look === LOOKS - 1)) last.books.ratings = ratings;
       if (app.dialog.name === "result" && this.#last === last) this.#show();
@@ -91,9 +98,17 @@ export class Results {
     const found = new Map();
     for (const player of match.players.filter(Boolean))
       try {
-        const { changes } = await app.rpc.call("RatingService", "ListHistory", { player_id: player, ladder: LADDERS[table.variant], page_size: 5 });
+        const { changes } = await app.rpc.call("RatingService", "ListHistory", {
+          player_id: player,
+          ladder: LADDERS[table.variant],
+          page_size: 5,
+        });
         const own = changes.filter((change) => change.match_id === match.match_id);
-        if (own.length) found.set(player, own.reduce((sum, change) => sum + Number(change.delta_milli), 0));
+        if (own.length)
+          found.set(
+            player,
+            own.reduce((sum, change) => sum + Number(change.delta_milli), 0),
+          );
       } catch {
         return new Map();
       }
@@ -109,7 +124,7 @@ export class Results {
       leave: () => this.#leave(),
       toLobby: () => app.go("/"),
       playOn: () => this.#playOn(),
-      takeSeat: () => app.lobby.join(screen.tableId, screen.invite),
+      takeSeat: () => app.lobby.join(screen.tableId, screen.invite, element.dataset.seatNo),
       invite: () => this.#invite(),
       copyInvite: () => this.#copy(element),
       openReplay: () => this.rounds.openReplay(screen.tableId, this.#chosenRound()),
@@ -132,11 +147,17 @@ export class Results {
     app.dialog.show(
       "forfeit",
       t("forfeit.title"),
-      h("div", { class: "question" },
+      h(
+        "div",
+        { class: "question" },
         h("p", null, t("forfeit.price", price)),
-        h("div", { class: "choices" },
+        h(
+          "div",
+          { class: "choices" },
           h("button", { class: "button is-danger", type: "button", "data-do": "forfeit" }, t("forfeit.yes", price)),
-          h("button", { class: "button is-main", type: "button", "data-do": "closeDialog" }, t("forfeit.no")))),
+          h("button", { class: "button is-main", type: "button", "data-do": "closeDialog" }, t("forfeit.no")),
+        ),
+      ),
     );
   }
 
@@ -167,10 +188,25 @@ export class Results {
     app.dialog.show(
       "invite",
       t("invite.title"),
-      h("div", { class: "question" },
+      h(
+        "div",
+        { class: "question" },
         h("p", null, t(isLost ? "invite.lost" : "invite.text")),
-        isLost ? null : h("input", { class: "invite-link", readonly: true, value: link, "aria-label": t("invite.title") }),
-        isLost ? null : h("div", { class: "choices" }, h("button", { class: "button is-main", type: "button", "data-do": "copyInvite", "data-link": link }, t("invite.copy")))),
+        isLost
+          ? null
+          : h("input", { class: "invite-link", readonly: true, value: link, "aria-label": t("invite.title") }),
+        isLost
+          ? null
+          : h(
+              "div",
+              { class: "choices" },
+              h(
+                "button",
+                { class: "button is-main", type: "button", "data-do": "copyInvite", "data-link": link },
+                t("invite.copy"),
+              ),
+            ),
+      ),
       { closeLabel: t("menu.close") },
     );
   }

@@ -38,7 +38,12 @@ export class Rounds {
 
   async #round(tableId, { matchNo, roundNo }) {
     const invite = this.#app.storage.getItem(`okey.invite.${tableId}`) ?? "";
-    return this.#app.rpc.call("TableService", "ListEvents", { table_id: tableId, match_no: matchNo, round_no: roundNo, invite });
+    return this.#app.rpc.call("TableService", "ListEvents", {
+      table_id: tableId,
+      match_no: matchNo,
+      round_no: roundNo,
+      invite,
+    });
   }
 
   #picker(chosen, action) {
@@ -89,7 +94,11 @@ export class Rounds {
 
   #showReplay() {
     const { t, dialog } = this.#app;
-    dialog.show("replay", t("replay.title"), replayView(t, this.#replay), { closeLabel: t("menu.close"), isWide: true, onClose: () => this.#stop() });
+    dialog.show("replay", t("replay.title"), replayView(t, this.#replay), {
+      closeLabel: t("menu.close"),
+      isWide: true,
+      onClose: () => this.#stop(),
+    });
   }
 
   #goTo(at) {
@@ -116,7 +125,10 @@ export class Rounds {
   }
 
   do(action, element) {
-    const numbers = () => ({ matchNo: Number(element.elements.match.value), roundNo: Number(element.elements.round.value) });
+    const numbers = () => ({
+      matchNo: Number(element.elements.match.value),
+      roundNo: Number(element.elements.round.value),
+    });
     if (action === "replayOn") this.#goTo(this.#replay.at + 1);
     else if (action === "replayBack") this.#goTo(this.#replay.at - 1);
     else if (action === "replayAt") this.#goTo(Number(element.value));

@@ -2,6 +2,7 @@
 import { eventsText } from "../core/announce.js";
 import { refusalText } from "../core/i18n.js";
 import { emptyRack, reconcile } from "../core/rack.js";
+import { Rows } from "../core/rows.js";
 import { isOwnTurn, isSeated, ownSeat, tableFrom, takesFrom } from "../core/table.js";
 import { show } from "../ui/dom.js";
 import { fly, remember } from "../ui/motion.js";
@@ -16,15 +17,11 @@ import { Results } from "./results.js";
 
 const SHORT_MS = 10_000;
 
-const eventOf = (event) => {
-  const [kind, body] = Object.entries(event)[0] ?? ["", {}];
-  return { kind, body };
-};
-
 /** The screen of one table; `app` is the page around it. */
 export class TableScreen {
   #root;
   #isHeld = false;
+  #rows = new Rows();
   #warnedTurn = 0;
 
   constructor(app, root, tableId, { invite = "" } = {}) {
@@ -60,10 +57,10 @@ export class TableScreen {
   nameOf = (seat) => (this.table && seat >= 0 ? seatName(this.t, this.table, seat) : "");
 
   /** A snapshot or an update has come. */
-  receive({ snapshot, update }) {
-    const view = snapshot ?? update.view;
-    if (!view) return;
-    const events = (update?.events ?? []).map(eventOf);
+  receive(message) {
+    const step = this.#rows.take(message);
+    if (!step) return;
+    const { view, events } = step;
     const before = remember(this.#root);
     before.takenFrom = this.table ? this.#pileTakenBy(events) : -1;
     const was = this.table;
@@ -85,7 +82,10 @@ export class TableScreen {
 
   #follow(was, events) {
     const { round } = this.table;
-    const isNewDeal = events.some(({ kind }) => kind === "round_dealt") || was?.matchNo !== this.table.matchNo || was?.round?.no !== round?.no;
+    const isNewDeal =
+      events.some(({ kind }) => kind === "round_dealt") ||
+      was?.matchNo !== this.table.matchNo ||
+      was?.round?.no !== round?.no;
     if (isNewDeal) this.slots = emptyRack();
     const old = this.slots;
     this.slots = reconcile(this.slots, round?.rack ?? [], { from: this.leaving, to: this.wished });
@@ -124,8 +124,10 @@ export class TableScreen {
   }
 
   #tell(was, events) {
-    const said = eventsText(this.t, events, this.nameOf, this.table.round?.okey ?? was?.round?.okey);
-    const isMyTurnNow = isOwnTurn(this.table) && !(was && isOwnTurn(was) && was.round.turn.number === this.table.round.turn.number);
+    const nameOf = (seat) => seatName(this.t, this.table.seats[seat].status === "FREE" && was ? was : this.table, seat);
+    const said = eventsText(this.t, events, nameOf, this.table.round?.okey ?? was?.round?.okey);
+    const isMyTurnNow =
+      isOwnTurn(this.table) && !(was && isOwnTurn(was) && was.round.turn.number === this.table.round.turn.number);
     const text = [said, isMyTurnNow ? this.t("said.yourTurn") : ""].filter(Boolean).join(" ");
     if (text) this.app.say(text);
     if (isMyTurnNow) this.app.buzz();
@@ -166,14 +168,17 @@ export class TableScreen {
     const { table, t } = this;
     if (!table.round || table.phase !== "PLAYING") return "";
     if (this.picked >= 0) return t("hint.moved");
-    if (this.distance !== null) return this.distance === 0 ? t("arrange.ready") : t("arrange.distance", { distance: this.distance });
-    if (isOwnTurn(table)) return t(table.round.turn.hasDrawn || table.can.has("DISCARD") ? "hint.discard" : "hint.draw");
+    if (this.distance !== null)
+      return this.distance === 0 ? t("arrange.ready") : t("arrange.distance", { distance: this.distance });
+    if (isOwnTurn(table))
+      return t(table.round.turn.hasDrawn || table.can.has("DISCARD") ? "hint.discard" : "hint.draw");
     return table.round.turn ? t("hint.others", { name: this.nameOf(table.round.turn.seat) }) : "";
   }
 
   /** Draw the screen anew. */
   render() {
     if (!this.table || this.dragging.isDragging) return;
+    document.title = isOwnTurn(this.table) ? `● ${this.t("said.yourTurn")}` : "Okey";
     const model = {
       table: this.table,
       slots: this.slots,
@@ -184,7 +189,6 @@ export class TableScreen {
       leaving: this.leaving,
       loose: this.loose,
       isTarget: this.selected >= 0 && this.table.can.has("DISCARD"),
-      connection: this.app.connectionState,
       hint: this.#hint(),
       distance: this.distance,
     };

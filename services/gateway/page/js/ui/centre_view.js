@@ -67,8 +67,11 @@ export const roundCentre = (t, table, model) =>
   h("div", { class: "centre", "data-key": "centre" }, stockView(t, table), gostergeView(t, table, model));
 
 const timed = (ctx, deadlineMs) =>
-  h("span", { class: "big-clock", "data-deadline": deadlineMs, role: "timer" },
-    h("span", { "data-clock": true }, clockText(ctx.clock.leftMs(deadlineMs))));
+  h(
+    "span",
+    { class: "big-clock", "data-deadline": deadlineMs, role: "timer" },
+    h("span", { "data-clock": true }, clockText(ctx.clock.leftMs(deadlineMs))),
+  );
 
 const PHASE_CLOCKS = { COUNTDOWN: "COUNTDOWN", PAUSE: "ROUND_PAUSE", NACHSPIEL: "NACHSPIEL" };
 
@@ -85,8 +88,16 @@ export function waitCentre(ctx, table) {
     deadline ? timed(ctx, deadline) : null,
     fill && table.phase === "WAITING" ? h("p", { class: "wait-note" }, t("wait.fill"), " ", timed(ctx, fill)) : null,
     table.phase === "WAITING" && isSeated(table) ? h("p", { class: "wait-note" }, t("wait.leaveFree")) : null,
-    table.phase === "WAITING" ? h("button", { class: "button", type: "button", "data-do": "invite" }, t("invite.button")) : null,
-    table.can.has("TAKE_SEAT") ? h("button", { class: "button is-main", type: "button", "data-do": "takeSeat" }, t("seat.take", { stake: table.stake })) : null,
+    table.phase === "WAITING"
+      ? h("button", { class: "button", type: "button", "data-do": "invite" }, t("invite.button"))
+      : null,
+    table.can.has("TAKE_SEAT")
+      ? h(
+          "button",
+          { class: "button is-main", type: "button", "data-do": "takeSeat" },
+          t("seat.take", { stake: table.stake }),
+        )
+      : null,
     table.can.has("PLAY_ON") ? playOn(t, table) : null,
   );
 }
@@ -96,6 +107,10 @@ const playOn = (t, table) =>
     "div",
     { class: "play-on" },
     h("p", null, t("nachspiel.offer", { kasa: table.kasa, stake: table.stake })),
-    h("button", { class: "button is-main", type: "button", "data-do": "playOn" }, t("nachspiel.playOn", { stake: table.stake })),
+    h(
+      "button",
+      { class: "button is-main", type: "button", "data-do": "playOn" },
+      t("nachspiel.playOn", { stake: table.stake }),
+    ),
     h("button", { class: "button", type: "button", "data-do": "leave" }, t("nachspiel.leave")),
   );

@@ -41,14 +41,23 @@ export class Dialog {
       h(
         "div",
         { class: "dialog-body", "data-key": name },
-        h("div", { class: "dialog-head" },
-          h("h2", { id: "dialog-title" }, title),
-          closeLabel ? h("button", { class: "icon-button", type: "button", "data-do": "closeDialog", "aria-label": closeLabel }, icon("close")) : null),
+        h(
+          "div",
+          { class: "dialog-head" },
+          h("h2", { id: "dialog-title", tabindex: -1 }, title),
+          closeLabel
+            ? h(
+                "button",
+                { class: "icon-button", type: "button", "data-do": "closeDialog", "aria-label": closeLabel },
+                icon("close"),
+              )
+            : null,
+        ),
         content,
       ),
     );
     if (!this.#element.open) this.#element.showModal();
-    if (isNew) (this.#element.querySelector("[autofocus]") ?? this.#element.querySelector(".button.is-main") ?? this.#element.querySelector("button"))?.focus();
+    if (isNew) (this.#element.querySelector("[autofocus]") ?? this.#element.querySelector("h2")).focus();
   }
 
   close() {

@@ -13,7 +13,8 @@ function set(element, name, value) {
 }
 
 function make(element, attributes, children) {
-  for (const child of children.flat(3)) if (child !== null && child !== undefined && child !== false) element.append(child);
+  for (const child of children.flat(3))
+    if (child !== null && child !== undefined && child !== false) element.append(child);
   for (const [name, value] of Object.entries(attributes ?? {})) set(element, name, value);
   return element;
 }

@@ -11,18 +11,53 @@ export const select = (t, name, label, choices, chosen, input = "filter") =>
     "label",
     { class: "field" },
     h("span", null, t(label)),
-    h("select", { name, "data-input": input }, choices.map(([value, key]) => option(t, key, value, chosen))),
+    h(
+      "select",
+      { name, "data-input": input },
+      choices.map(([value, key]) => option(t, key, value, chosen)),
+    ),
   );
 
 const check = (t, name, label, isOn, input = "filter") =>
-  h("label", { class: "field is-check" }, h("input", { type: "checkbox", name, checked: isOn, "data-input": input }), h("span", null, t(label)));
+  h(
+    "label",
+    { class: "field is-check" },
+    h("input", { type: "checkbox", name, checked: isOn, "data-input": input }),
+    h("span", null, t(label)),
+  );
 
-const VARIANTS = [["", "filter.any"], ["VARIANT_CANAK", "variant.CANAK"], ["VARIANT_KLASIK", "variant.KLASIK"]];
-const MODES = [["", "filter.any"], ["MODE_NORMAL", "mode.NORMAL"], ["MODE_SOLO", "mode.SOLO"], ["MODE_ESLI", "mode.ESLI"]];
-const SEATS = [["", "filter.any"], ["2", "seats.2"], ["4", "seats.4"]];
-const STAKES = [["", "filter.any"], ["50-500", "stakes.low"], ["500-5000", "stakes.middle"], ["5000-250000", "stakes.high"]];
-const SPEEDS = [["", "filter.any"], ["0-30000", "speed.fast"], ["30000-60000", "speed.normal"], ["60000-120000", "speed.slow"]];
-const ORDERS = ["NEWEST", "SOONEST", "LARGEST_KASA", "LOWEST_STAKE", "HIGHEST_STAKE"].map((order) => [`TABLE_ORDER_${order}`, `order.${order}`]);
+const VARIANTS = [
+  ["", "filter.any"],
+  ["VARIANT_CANAK", "variant.CANAK"],
+  ["VARIANT_KLASIK", "variant.KLASIK"],
+];
+const MODES = [
+  ["", "filter.any"],
+  ["MODE_NORMAL", "mode.NORMAL"],
+  ["MODE_SOLO", "mode.SOLO"],
+  ["MODE_ESLI", "mode.ESLI"],
+];
+const SEATS = [
+  ["", "filter.any"],
+  ["2", "seats.2"],
+  ["4", "seats.4"],
+];
+const STAKES = [
+  ["", "filter.any"],
+  ["50-500", "stakes.low"],
+  ["500-5000", "stakes.middle"],
+  ["5000-250000", "stakes.high"],
+];
+const SPEEDS = [
+  ["", "filter.any"],
+  ["0-30000", "speed.fast"],
+  ["30000-60000", "speed.normal"],
+  ["60000-120000", "speed.slow"],
+];
+const ORDERS = ["NEWEST", "SOONEST", "LARGEST_KASA", "LOWEST_STAKE", "HIGHEST_STAKE"].map((order) => [
+  `TABLE_ORDER_${order}`,
+  `order.${order}`,
+]);
 
 function filters(t, chosen) {
   return h(
@@ -54,10 +89,16 @@ function seatDots(t, table) {
     const kind = sitting ? (sitting.is_house ? "is-house" : "is-taken") : "is-free";
     return h("span", { class: `dot ${kind}`, title: sitting?.display_name ?? "" });
   };
-  const names = table.taken_seats.map((seat) => (seat.is_house ? t("bot.short") : seat.display_name || t("seat.someone")));
+  const names = table.taken_seats.map((seat) =>
+    seat.is_house ? t("bot.short") : seat.display_name || t("seat.someone"),
+  );
   return h(
     "span",
-    { class: "dots", role: "img", "aria-label": t("list.seats", { taken: taken.size, total, names: names.join(", ") }) },
+    {
+      class: "dots",
+      role: "img",
+      "aria-label": t("list.seats", { taken: taken.size, total, names: names.join(", ") }),
+    },
     Array.from({ length: total }, (_, seat) => dot(seat)),
   );
 }
@@ -65,7 +106,9 @@ function seatDots(t, table) {
 function tableRow(t, table) {
   const { terms } = table;
   const isKlasik = terms.variant === "VARIANT_KLASIK";
-  const names = table.taken_seats.map((seat) => (seat.is_house ? t("bot.short") : seat.display_name || t("seat.someone")));
+  const names = table.taken_seats.map((seat) =>
+    seat.is_house ? t("bot.short") : seat.display_name || t("seat.someone"),
+  );
   const mode = word(terms.mode, "MODE_");
   const facts = [
     mode !== "NORMAL" && mode ? t(`mode.${mode}`) : null,
@@ -77,14 +120,30 @@ function tableRow(t, table) {
   return h(
     "li",
     { class: `table-row${table.is_joinable ? " is-joinable" : ""}`, "data-key": table.table_id },
-    h("span", { class: "row-game" },
+    h(
+      "span",
+      { class: "row-game" },
       h("strong", null, t(`variant.${word(terms.variant, "VARIANT_")}`)),
-      h("span", { class: "row-facts" }, facts.filter(Boolean).join(" · "))),
+      h("span", { class: "row-facts" }, facts.filter(Boolean).join(" · ")),
+    ),
     h("span", { class: "row-people" }, seatDots(t, table), h("span", { class: "row-names" }, names.join(", "))),
-    h("span", { class: "row-chips" }, chips(t, Number(terms.stake), t("chips.stake")), Number(table.kasa) ? chips(t, Number(table.kasa), t("chips.kasa"), "chips-kasa") : null),
+    h(
+      "span",
+      { class: "row-chips" },
+      chips(t, Number(terms.stake), t("chips.stake")),
+      Number(table.kasa) ? chips(t, Number(table.kasa), t("chips.kasa"), "chips-kasa") : null,
+    ),
     table.is_joinable
-      ? h("button", { class: "button is-main", type: "button", "data-do": "join", "data-table": table.table_id }, t("list.join"))
-      : h("button", { class: "button", type: "button", "data-do": "watch", "data-table": table.table_id }, t("list.watch")),
+      ? h(
+          "button",
+          { class: "button is-main", type: "button", "data-do": "join", "data-table": table.table_id },
+          t("list.join"),
+        )
+      : h(
+          "button",
+          { class: "button", type: "button", "data-do": "watch", "data-table": table.table_id },
+          t("list.watch"),
+        ),
   );
 }
 
@@ -97,7 +156,11 @@ function listView(t, model) {
     filters(t, model.filters),
     model.tables === null ? h("p", { class: "note" }, t("list.loading")) : null,
     isEmpty ? h("p", { class: "note" }, t("list.empty")) : null,
-    h("ul", { class: "table-list" }, (model.tables ?? []).map((table) => tableRow(t, table))),
+    h(
+      "ul",
+      { class: "table-list" },
+      (model.tables ?? []).map((table) => tableRow(t, table)),
+    ),
   );
 }
 
@@ -144,15 +207,44 @@ export function ticketView(t, ticket, waitedMs) {
 /** The bar above every page but the table. */
 export function topBar(t, model) {
   const link = (action, key, page) =>
-    h("button", { class: "tab", type: "button", "data-do": action, "aria-current": model.page === page ? "page" : null }, t(key));
+    h(
+      "button",
+      { class: "tab", type: "button", "data-do": action, "aria-current": model.page === page ? "page" : null },
+      t(key),
+    );
   return h(
     "header",
     { class: "top-bar" },
     h("span", { class: "brand" }, h("span", { class: "brand-tile", "aria-hidden": "true" }, "1"), "Okey"),
-    h("nav", { class: "tabs", "aria-label": t("nav.label") }, link("toLobby", "nav.lobby", "lobby"), link("toLeaders", "nav.leaders", "leaders"), link("toAccount", "nav.account", "account")),
-    h("button", { class: "me", type: "button", "data-do": "toAccount", "aria-label": t("nav.balance", { name: model.name, balance: model.balance ?? 0 }) },
-      h("span", { class: "me-name" }, model.name), model.balance === null ? null : chips(t, model.balance, "")),
-    h("button", { class: "icon-button", type: "button", "data-do": "openMenu", "aria-label": t("menu.open"), title: t("menu.open") }, icon("menu")),
+    h(
+      "nav",
+      { class: "tabs", "aria-label": t("nav.label") },
+      link("toLobby", "nav.lobby", "lobby"),
+      link("toLeaders", "nav.leaders", "leaders"),
+      link("toAccount", "nav.account", "account"),
+    ),
+    h(
+      "button",
+      {
+        class: "me",
+        type: "button",
+        "data-do": "toAccount",
+        "aria-label": t("nav.balance", { name: model.name, balance: model.balance ?? 0 }),
+      },
+      h("span", { class: "me-name" }, model.name),
+      model.balance === null ? null : chips(t, model.balance, ""),
+    ),
+    h(
+      "button",
+      {
+        class: "icon-button",
+        type: "button",
+        "data-do": "openMenu",
+        "aria-label": t("menu.open"),
+        title: t("menu.open"),
+      },
+      icon("menu"),
+    ),
   );
 }
 
@@ -173,25 +265,57 @@ export const lobbyView = (t, model) =>
   );
 
 const backToTable = (t) =>
-  h("section", { class: "back-to-table", role: "status" }, h("p", null, t("lobby.seated")), h("button", { class: "button is-main", type: "button", "data-do": "backToTable" }, t("lobby.back")));
+  h(
+    "section",
+    { class: "back-to-table", role: "status" },
+    h("p", null, t("lobby.seated")),
+    h("button", { class: "button is-main", type: "button", "data-do": "backToTable" }, t("lobby.back")),
+  );
 
 /** Who comes in: a name is all a guest needs. */
 export const welcomeView = (t, model) =>
   h(
     "main",
     { class: "welcome", id: "main" },
-    h("div", { class: "welcome-art", "aria-hidden": "true" }, ["R1", "Y1", "B1", "K1"].map((tile) => h("span", { class: `tile tile-${tile[0]}` }, h("span", { class: "tile-number" }, "1")))),
+    h(
+      "div",
+      { class: "welcome-art", "aria-hidden": "true" },
+      ["R1", "Y1", "B1", "K1"].map((tile) =>
+        h("span", { class: `tile tile-${tile[0]}` }, h("span", { class: "tile-number" }, "1")),
+      ),
+    ),
     h("h1", null, "Okey"),
     h("p", null, t("welcome.text")),
     model.hasGuests
       ? h(
           "form",
           { class: "welcome-form", "data-submit": "signIn" },
-          h("label", { class: "field" }, h("span", null, t("welcome.name")), h("input", { name: "name", maxlength: 24, required: true, autocomplete: "nickname", autofocus: true })),
+          h(
+            "label",
+            { class: "field" },
+            h("span", null, t("welcome.name")),
+            h("input", { name: "name", maxlength: 24, required: true, autocomplete: "nickname", autofocus: true }),
+          ),
           h("button", { class: "button is-main", type: "submit" }, t("welcome.play")),
         )
       : h("p", { class: "note" }, t("welcome.noGuests")),
     model.problem ? h("p", { class: "problem", role: "alert" }, model.problem) : null,
-    h("div", { class: "languages", role: "group", "aria-label": t("menu.language") },
-      model.languages.map(([code, name]) => h("button", { class: "button is-small", type: "button", "data-do": "language", "data-language": code, lang: code, "aria-pressed": String(code === t.language) }, name))),
+    h(
+      "div",
+      { class: "languages", role: "group", "aria-label": t("menu.language") },
+      model.languages.map(([code, name]) =>
+        h(
+          "button",
+          {
+            class: "button is-small",
+            type: "button",
+            "data-do": "language",
+            "data-language": code,
+            lang: code,
+            "aria-pressed": String(code === t.language),
+          },
+          name,
+        ),
+      ),
+    ),
   );

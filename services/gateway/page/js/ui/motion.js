@@ -12,10 +12,10 @@ export function arrive(element, from) {
   if (!to.width || !from.width) return;
   const shift = `translate(${from.left + from.width / 2 - to.left - to.width / 2}px, ${from.top + from.height / 2 - to.top - to.height / 2}px)`;
   element.classList.add("is-flying");
-  const flight = element.animate(
-    [{ transform: `${shift} scale(${from.width / to.width})` }, { transform: "none" }],
-    { duration: FLIGHT_MS, easing: EASE },
-  );
+  const flight = element.animate([{ transform: `${shift} scale(${from.width / to.width})` }, { transform: "none" }], {
+    duration: FLIGHT_MS,
+    easing: EASE,
+  });
   flight.onfinish = flight.oncancel = () => element.classList.remove("is-flying");
 }
 
@@ -31,7 +31,8 @@ export function remember(root) {
   return { piles, stock: boxOf(root, "[data-stock] .tile") };
 }
 
-const handOf = (root, seat) => boxOf(root, `[data-seat-backs="${seat}"] .back:last-child`) ?? boxOf(root, `[data-seat="${seat}"] .avatar`);
+const handOf = (root, seat) =>
+  boxOf(root, `[data-seat-backs="${seat}"] .back:last-child`) ?? boxOf(root, `[data-seat="${seat}"] .avatar`);
 
 /** Show what the events did: `before` is what `remember` found, `own` where the viewer's moved tile was. */
 export function fly(root, events, { before, viewer, newest, own }) {
@@ -40,7 +41,8 @@ export function fly(root, events, { before, viewer, newest, own }) {
     if (kind === "tile_drawn") {
       const isStock = body.source === "DRAW_SOURCE_STOCK";
       const from = isStock ? before.stock : before.piles.get(before.takenFrom);
-      const target = seat === viewer ? `.slot[data-slot="${newest}"] .tile` : `[data-seat-backs="${seat}"] .back:last-child`;
+      const target =
+        seat === viewer ? `.slot[data-slot="${newest}"] .tile` : `[data-seat-backs="${seat}"] .back:last-child`;
       if (seat !== viewer || !own) arrive(root.querySelector(target), from);
     } else if (kind === "tile_discarded") {
       const top = root.querySelector(`[data-pile="${seat}"] .pile-0`);
@@ -66,7 +68,10 @@ function dealIn(root, from) {
 /** A short shake, for a finish that was none. */
 export function shake(element) {
   if (!element || isStill()) return;
-  element.animate([0, -7, 6, -4, 3, 0].map((x) => ({ transform: `translateX(${x}px)` })), { duration: 380 });
+  element.animate(
+    [0, -7, 6, -4, 3, 0].map((x) => ({ transform: `translateX(${x}px)` })),
+    { duration: 380 },
+  );
 }
 
 /** Keep every running clock on the screen going; `clock` is the server's. */

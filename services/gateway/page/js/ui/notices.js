@@ -7,17 +7,21 @@ const SHOWN_MS = 5_000;
 export class Notices {
   #live = document.getElementById("live");
   #toasts = document.getElementById("toasts");
+  #hiding = 0;
 
   /** For the screen reader alone. */
   say(text) {
     this.#live.textContent = text;
   }
 
-  /** For the eyes alone. */
+  /** For the eyes alone: above everything, an open dialog too. */
   show(text, kind = "note") {
     const toast = h("p", { class: `toast is-${kind}` }, text);
     this.#toasts.replaceChildren(toast);
-    setTimeout(() => toast.remove(), SHOWN_MS);
+    this.#toasts.hidePopover();
+    this.#toasts.showPopover();
+    clearTimeout(this.#hiding);
+    this.#hiding = setTimeout(() => this.#toasts.hidePopover(), SHOWN_MS);
   }
 
   /** Something went wrong: for both. */

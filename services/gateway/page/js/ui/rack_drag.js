@@ -48,7 +48,12 @@ export class Dragging {
     held.ghost = source.cloneNode(true);
     held.ghost.removeAttribute("data-key");
     held.ghost.classList.add("ghost");
-    Object.assign(held.ghost.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px`, height: `${box.height}px` });
+    Object.assign(held.ghost.style, {
+      left: `${box.left}px`,
+      top: `${box.top}px`,
+      width: `${box.width}px`,
+      height: `${box.height}px`,
+    });
     document.getElementById(LAYER).append(held.ghost);
     held.element.classList.add("is-dragged");
     this.#root.setPointerCapture?.(held.id);

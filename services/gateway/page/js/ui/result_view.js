@@ -1,4 +1,5 @@
 // How a round or a match ended: who won and how, everybody's tiles, chips, rating changes, and what comes next.
+import { isSeated } from "../core/table.js";
 import { byColour, tileFrom } from "../core/tiles.js";
 import { h } from "./dom.js";
 import { change } from "./pages_view.js";
@@ -22,15 +23,27 @@ function racksOf(t, { round, people }) {
     { class: "result-racks" },
     racks.map((rack, seat) =>
       rack.length
-        ? h("li", { class: seat === round.seat ? "is-winner" : null }, h("span", { class: "result-name" }, people.names[seat]), tilesView(t, rack, round.okey, t("result.rack", { name: people.names[seat] })))
+        ? h(
+            "li",
+            { class: seat === round.seat ? "is-winner" : null },
+            h("span", { class: "result-name" }, people.names[seat]),
+            tilesView(t, rack, round.okey, t("result.rack", { name: people.names[seat] })),
+          )
         : null,
     ),
   );
 }
 
 function howView(t, round) {
-  if (round.result !== "ROUND_RESULT_WON") return h("p", null, t(`roundResult.${round.result.slice("ROUND_RESULT_".length)}`));
-  return h("p", { class: "result-how" }, t(`finish.${finishOf(round.finish)}`), " ", tileView(t, tileFrom(round.laid), round.okey));
+  if (round.result !== "ROUND_RESULT_WON")
+    return h("p", null, t(`roundResult.${round.result.slice("ROUND_RESULT_".length)}`));
+  return h(
+    "p",
+    { class: "result-how" },
+    t(`finish.${finishOf(round.finish)}`),
+    " ",
+    tileView(t, tileFrom(round.laid), round.okey),
+  );
 }
 
 function figures(t, table, { match, books, people }) {
@@ -38,7 +51,18 @@ function figures(t, table, { match, books, people }) {
   return h(
     "table",
     { class: "figures" },
-    h("thead", null, h("tr", null, h("th", { scope: "col" }, t("leaders.player")), table.variant === "KLASIK" ? h("th", { scope: "col", class: "number" }, t("result.points")) : null, h("th", { scope: "col", class: "number" }, t("result.chips")), h("th", { scope: "col", class: "number" }, t("result.rating")))),
+    h(
+      "thead",
+      null,
+      h(
+        "tr",
+        null,
+        h("th", { scope: "col" }, t("leaders.player")),
+        table.variant === "KLASIK" ? h("th", { scope: "col", class: "number" }, t("result.points")) : null,
+        h("th", { scope: "col", class: "number" }, t("result.chips")),
+        h("th", { scope: "col", class: "number" }, t("result.rating")),
+      ),
+    ),
     h(
       "tbody",
       null,
@@ -48,7 +72,11 @@ function figures(t, table, { match, books, people }) {
           { class: seat === match.winner ? "is-winner" : null },
           h("td", null, people.names[seat]),
           table.variant === "KLASIK" ? h("td", { class: "number" }, t.number(match.points?.[seat] ?? 0)) : null,
-          h("td", { class: "number" }, seat === people.viewer ? (books.chips === null ? "…" : t.signed(books.chips)) : "–"),
+          h(
+            "td",
+            { class: "number" },
+            seat === people.viewer ? (books.chips === null ? "…" : t.signed(books.chips)) : "–",
+          ),
           h("td", { class: "number" }, ratingText(t, player, books.ratings)),
         ),
       ),
@@ -77,10 +105,26 @@ export const resultView = (t, table, { nextLeft, ...result }) =>
     h(
       "div",
       { class: "result-next" },
-      table.can.has("PLAY_ON") ? h("p", null, t("nachspiel.offer", { kasa: table.kasa, stake: table.stake }), " ", h("span", { class: "big-clock", "data-deadline": nextLeft }, h("span", { "data-clock": true }))) : null,
-      table.can.has("PLAY_ON") ? h("button", { class: "button is-main", type: "button", "data-do": "playOn" }, t("nachspiel.playOn", { stake: table.stake })) : null,
+      table.can.has("PLAY_ON")
+        ? h(
+            "p",
+            null,
+            t("nachspiel.offer", { kasa: table.kasa, stake: table.stake }),
+            " ",
+            h("span", { class: "big-clock", "data-deadline": nextLeft }, h("span", { "data-clock": true })),
+          )
+        : null,
+      table.can.has("PLAY_ON")
+        ? h(
+            "button",
+            { class: "button is-main", type: "button", "data-do": "playOn" },
+            t("nachspiel.playOn", { stake: table.stake }),
+          )
+        : null,
       h("button", { class: "button", type: "button", "data-do": "openReplay" }, t("replay.open")),
       h("button", { class: "button", type: "button", "data-do": "openFairness" }, t("fair.open")),
-      table.can.has("LEAVE") || table.phase === "CLOSED" ? h("button", { class: "button", type: "button", "data-do": "leave" }, t("result.toLobby")) : null,
+      table.can.has("LEAVE") || !isSeated(table)
+        ? h("button", { class: "button", type: "button", "data-do": "leave" }, t("result.toLobby"))
+        : null,
     ),
   );

@@ -1,5 +1,5 @@
 // A seat as everybody sees it: who plays, whose turn, how long, what was announced, and the discards beside it.
-import { placeOf, seatBefore, takesFrom } from "../core/table.js";
+import { isSeated, placeOf, seatBefore, takesFrom } from "../core/table.js";
 import { clockText } from "../core/clock.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
@@ -33,9 +33,17 @@ function avatar(ctx, table, seat, isTurn) {
       "data-total": isTurn ? table.turnMs : null,
       vars: { "--hue": hueOf(name), "--share": isTurn ? Math.min(1, left / table.turnMs) : 0 },
     },
-    h("span", { class: "avatar-face", "aria-hidden": "true" }, isFree ? icon("plus") : isHouse ? icon("robot") : [...name][0]?.toLocaleUpperCase(t.language)),
+    h(
+      "span",
+      { class: "avatar-face", "aria-hidden": "true" },
+      isFree ? icon("plus") : isHouse ? icon("robot") : [...name][0]?.toLocaleUpperCase(t.language),
+    ),
     isTurn
-      ? h("span", { class: "avatar-clock", "data-clock": true, role: "timer", "aria-label": t("turn.left") }, clockText(left))
+      ? h(
+          "span",
+          { class: "avatar-clock", "data-clock": true, role: "timer", "aria-label": t("turn.left") },
+          clockText(left),
+        )
       : null,
   );
 }
@@ -45,11 +53,14 @@ function badges(ctx, table, seat) {
   const view = table.seats[seat];
   const found = [];
   const add = (kind, text, more = {}) => found.push(h("span", { class: `badge badge-${kind}`, ...more }, text));
-  if (table.variant === "KLASIK" && table.matchNo > 0) add("points", t("seat.points", { points: view.points }));
+  if (table.variant === "KLASIK" && (table.round || table.phase === "PAUSE"))
+    add("points", t("seat.points", { points: view.points }));
+  if (isPartner(table, seat)) add("partner", t("seat.partner"));
   if (view.hasCift) add("cift", t("seat.cift"));
   if (view.hasShown) add("gosterge", t("seat.shown"));
   if (view.gaveUp) add("gone", t("seat.gaveUp"));
-  if (view.control === "STAND_IN") add("away", standInText(t, clock, view), { "data-deadline": view.awayDeadlineMs, "data-moves": true });
+  if (view.control === "STAND_IN")
+    add("away", standInText(t, clock, view), { "data-deadline": view.awayDeadlineMs, "data-moves": true });
   if (table.round && table.round.dealer === seat) add("dealer", t("seat.dealer"));
   return found;
 }
@@ -59,6 +70,15 @@ const standInText = (t, clock, view) => [
   h("span", { "data-clock": true }, clockText(clock.leftMs(view.awayDeadlineMs))),
 ];
 
+const isPartner = (table, seat) => table.mode === "ESLI" && isSeated(table) && seat === (table.viewer + 2) % 4;
+
+const sitHere = (t, seat) =>
+  h(
+    "button",
+    { class: "button is-small", type: "button", "data-do": "takeSeat", "data-seat-no": seat },
+    t("seat.here"),
+  );
+
 function backs(t, count, seat) {
   return h(
     "div",
@@ -67,10 +87,12 @@ function backs(t, count, seat) {
   );
 }
 
+const OPEN_PHASES = new Set(["WAITING", "COUNTDOWN", "NACHSPIEL"]);
+const STATUSES = { REQUESTED: "seat.paying", DECIDING: "seat.deciding", PAID: "seat.ready" };
+
 function statusText(t, table, view) {
-  if (view.status === "REQUESTED") return t("seat.paying");
-  if (view.status === "DECIDING") return t("seat.deciding");
-  return table.phase === "WAITING" || table.phase === "NACHSPIEL" ? t("seat.ready") : "";
+  const key = OPEN_PHASES.has(table.phase) && STATUSES[view.status];
+  return key ? t(key) : "";
 }
 
 /** One player's place at the table. */
@@ -93,8 +115,14 @@ export function seatView(ctx, table, seat) {
     h(
       "div",
       { class: "seat-words" },
-      h("span", { class: "seat-name" }, seatName(t, table, seat), seat === table.viewer ? h("span", { class: "you" }, t("seat.youMark")) : null),
+      h(
+        "span",
+        { class: "seat-name" },
+        seatName(t, table, seat),
+        seat === table.viewer ? h("span", { class: "you" }, t("seat.youMark")) : null,
+      ),
       status ? h("span", { class: "seat-status" }, status) : null,
+      view.status === "FREE" && table.can.has("TAKE_SEAT") ? sitHere(t, seat) : null,
       h("span", { class: "badges" }, badges(ctx, table, seat)),
     ),
     table.round && place !== "bottom" ? backs(t, view.rackCount, seat) : null,
@@ -110,7 +138,11 @@ export function pileView(ctx, table, seat, model) {
   const isOwn = seat === table.viewer;
   const shown = pile.slice(-3);
   const stack = shown.map((tile, place) =>
-    tileView(t, tile, table.round.okey, { class: `pile-tile pile-${shown.length - 1 - place}`, "data-key": `pile-${seat}-${pile.length - shown.length + place}`, "data-moves": true }),
+    tileView(t, tile, table.round.okey, {
+      class: `pile-tile pile-${shown.length - 1 - place}`,
+      "data-key": `pile-${seat}-${pile.length - shown.length + place}`,
+      "data-moves": true,
+    }),
   );
   const attributes = {
     class: `pile pile-at-${placeOf(table, seat)}${isTakeable ? " is-open" : ""}${isOwn && model.isTarget ? " is-target" : ""}`,
@@ -118,10 +150,15 @@ export function pileView(ctx, table, seat, model) {
     "data-pile": seat,
     "aria-label": pileLabel(t, table, seat, { name, isTakeable, isOwn }),
   };
-  if (isTakeable) return h("button", { ...attributes, type: "button", "data-do": "drawDiscard", "data-drag": "discard" }, stack);
+  if (isTakeable)
+    return h("button", { ...attributes, type: "button", "data-do": "drawDiscard", "data-drag": "discard" }, stack);
   if (isOwn) {
     const isIdle = !table.can.has("DISCARD") || model.selected < 0;
-    return h("button", { ...attributes, type: "button", "data-do": "discard", "data-drop": "discard", "aria-disabled": String(isIdle) }, stack);
+    return h(
+      "button",
+      { ...attributes, type: "button", "data-do": "discard", "data-drop": "discard", "aria-disabled": String(isIdle) },
+      stack,
+    );
   }
   return h("div", { ...attributes, role: "group" }, stack);
 }
@@ -134,4 +171,5 @@ function pileLabel(t, table, seat, { name, isTakeable, isOwn }) {
 }
 
 /** Whose pile lies between whom is told by the seats in order; a tie-break may skip some (K6). */
-export const pilesShown = (table) => (table.round ? table.round.playing.filter((seat) => seatBefore(table, seat) >= 0) : []);
+export const pilesShown = (table) =>
+  table.round ? table.round.playing.filter((seat) => seatBefore(table, seat) >= 0) : [];

@@ -7,16 +7,27 @@ import { rackView } from "./rack_view.js";
 import { pilesShown, pileView, seatView } from "./seat_view.js";
 
 const iconButton = (name, label, action) =>
-  h("button", { class: "icon-button", type: "button", "data-do": action, title: label, "aria-label": label }, icon(name));
+  h(
+    "button",
+    { class: "icon-button", type: "button", "data-do": action, title: label, "aria-label": label },
+    icon(name),
+  );
 
-function barView(t, table, model) {
+function barView(t, table) {
   const isKlasik = table.variant === "KLASIK";
-  const title = [t(`variant.${table.variant}`), table.mode !== "NORMAL" ? t(`mode.${table.mode}`) : null].filter(Boolean).join(" · ");
+  const title = [t(`variant.${table.variant}`), table.mode !== "NORMAL" ? t(`mode.${table.mode}`) : null]
+    .filter(Boolean)
+    .join(" · ");
   return h(
     "header",
     { class: "table-bar" },
     iconButton("back", t("table.toLobby"), "toLobby"),
-    h("h1", { class: "table-title" }, title, table.round && isKlasik ? h("span", { class: "round-no" }, t("table.round", { round: table.round.no })) : null),
+    h(
+      "h1",
+      { class: "table-title" },
+      title,
+      table.round && isKlasik ? h("span", { class: "round-no" }, t("table.round", { round: table.round.no })) : null,
+    ),
     h(
       "div",
       { class: "purse" },
@@ -24,11 +35,14 @@ function barView(t, table, model) {
       table.pot ? chips(t, table.pot, t("chips.pot"), "chips-pot") : null,
       isKlasik ? null : chips(t, table.kasa, t("chips.kasa"), "chips-kasa"),
     ),
-    table.can.has("FORFEIT") ? h("button", { class: "button is-quiet", type: "button", "data-do": "askForfeit" }, t("forfeit.button")) : null,
-    table.can.has("LEAVE") ? h("button", { class: "button is-quiet", type: "button", "data-do": "leave" }, t("table.leave")) : null,
+    table.can.has("FORFEIT")
+      ? h("button", { class: "button is-quiet", type: "button", "data-do": "askForfeit" }, t("forfeit.button"))
+      : null,
+    table.can.has("LEAVE")
+      ? h("button", { class: "button is-quiet", type: "button", "data-do": "leave" }, t("table.leave"))
+      : null,
     table.matchNo > 0 ? iconButton("scale", t("fair.open"), "openFairness") : null,
     iconButton("menu", t("menu.open"), "openMenu"),
-    model.connection === "open" ? null : h("p", { class: "connection", role: "status" }, t(`connection.${model.connection}`)),
   );
 }
 
@@ -59,7 +73,9 @@ function turnActions(t, table, model) {
   return [
     can("DRAW_STOCK") ? action(t, "act.drawStock", "drawStock", { isMain: true, shortcut: "S" }) : null,
     can("DRAW_DISCARD") ? action(t, "act.drawDiscard", "drawDiscard", { shortcut: "A" }) : null,
-    can("DISCARD") ? action(t, "act.discard", "discard", { isMain: !isNothingChosen, isOff: isNothingChosen, shortcut: "D" }) : null,
+    can("DISCARD")
+      ? action(t, "act.discard", "discard", { isMain: !isNothingChosen, isOff: isNothingChosen, shortcut: "D" })
+      : null,
     can("FINISH") ? action(t, "act.finish", "finish", { isOff: isNothingChosen, shortcut: "F" }) : null,
     can("SHOW_GOSTERGE") ? action(t, "act.showGosterge", "showGosterge", { shortcut: "G" }) : null,
     can("ANNOUNCE_CIFT") ? action(t, "act.announceCift", "announceCift", { shortcut: "C" }) : null,
@@ -74,7 +90,17 @@ function arrangeActions(t) {
     "div",
     { class: "arrange", role: "group", "aria-label": t("arrange.label") },
     ARRANGE.map((how) =>
-      h("button", { class: "button is-small", type: "button", "data-do": "arrange", "data-how": how, "data-key": `arrange-${how}` }, t(`arrange.${how}`)),
+      h(
+        "button",
+        {
+          class: "button is-small",
+          type: "button",
+          "data-do": "arrange",
+          "data-how": how,
+          "data-key": `arrange-${how}`,
+        },
+        t(`arrange.${how}`),
+      ),
     ),
   );
 }
@@ -103,11 +129,22 @@ export function tableView(ctx, model) {
   const hasRack = isSeated(table) && table.round && table.round.rack.length > 0;
   return h(
     "div",
-    { class: `table-screen seats-${table.seatCount}${isOwnTurn(table) ? " is-own-turn" : ""}`, "data-phase": table.phase },
-    barView(t, table, model),
-    h("main", { class: "felt", id: "felt", tabindex: "-1", "aria-label": t("table.label") }, feltParts(ctx, table, model)),
+    {
+      class: `table-screen seats-${table.seatCount}${isOwnTurn(table) ? " is-own-turn" : ""}`,
+      "data-phase": table.phase,
+    },
+    barView(t, table),
+    h(
+      "main",
+      { class: "felt", id: "felt", tabindex: "-1", "aria-label": t("table.label") },
+      feltParts(ctx, table, model),
+    ),
     hasRack
       ? h("div", { class: "own-side", "data-key": "own" }, actionsView(t, table, model), rackView(t, model))
-      : h("div", { class: "own-side is-watching", "data-key": "watch" }, h("p", { class: "hint" }, isSeated(table) ? model.hint : t("table.watching"))),
+      : h(
+          "div",
+          { class: "own-side is-watching", "data-key": "watch" },
+          h("p", { class: "hint" }, isSeated(table) ? model.hint : t("table.watching")),
+        ),
   );
 }

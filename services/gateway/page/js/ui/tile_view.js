@@ -36,4 +36,8 @@ export function tileView(t, tile, okey = null, attributes = {}) {
 
 /** Several tiles in a row. */
 export const tilesView = (t, tiles, okey, label) =>
-  h("span", { class: "tiles", role: "group", "aria-label": label }, tiles.map((tile) => tileView(t, tile, okey)));
+  h(
+    "span",
+    { class: "tiles", role: "group", "aria-label": label },
+    tiles.map((tile) => tileView(t, tile, okey)),
+  );

@@ -10,7 +10,8 @@ const TOKEN_ENDED = 4001;
 
 /**
  * Callbacks: `onTable(playResponse)`, `onTables(list)`, `onTicket(ticket)`, `onState("open" | "lost" | "away")`,
- * `onEnd(end)` for a table or a watch that is over, `onTime(serverTimeMs)`, `onSignedOut()`.
+ * `onEnd(end)` for a table or a watch that is over, `onTime(serverTimeMs)`, `onTokenEnded()`,
+ * `onSignedOut()`.
  */
 export class Connection {
   #callbacks;
@@ -172,12 +173,13 @@ export class Connection {
   }
 
   #closed(socket, code) {
-    if (socket !== this.#socket) return;
+    if (socket !== this.#socket) return undefined;
     clearInterval(this.#pinging);
     this.#socket = null;
-    if (!this.#isWanted) return;
-    if (code === TOKEN_ENDED && socket.endReason !== "TOKEN_EXPIRED") this.#signedOut();
-    else this.#again(socket.retryMs);
+    if (!this.#isWanted) return undefined;
+    if (code === TOKEN_ENDED && socket.endReason !== "TOKEN_EXPIRED") return this.#signedOut();
+    if (code === TOKEN_ENDED) this.#callbacks.onTokenEnded();
+    return this.#again(socket.retryMs);
   }
 
   #signedOut() {

@@ -5,7 +5,13 @@ const FIRST_PAUSE_MS = 300;
 
 /** A refusal, or that nobody answered: `reason` is the stable name of docs/api.md. */
 export class Refusal extends Error {
-  constructor({ reason = "INTERNAL", code = "INTERNAL", message = "", metadata = {}, retry_after_ms: retryMs = 0 } = {}) {
+  constructor({
+    reason = "INTERNAL",
+    code = "INTERNAL",
+    message = "",
+    metadata = {},
+    retry_after_ms: retryMs = 0,
+  } = {}) {
     super(message || reason);
     this.reason = reason;
     this.code = code;

@@ -1,4 +1,5 @@
-// Who plays: a guest's token, kept for this tab only and renewed before it ends.
+// Who plays: a token, kept for this tab only. A guest's is renewed before it ends; a sign-in page of an identity provider
+// puts its own under the same key: `{token, player_id, name, expires_at_ms}`.
 import { post, Refusal } from "./rpc.js";
 
 const KEY = "okey.session";
@@ -30,9 +31,9 @@ export class Session {
     this.#keep(await post("/session/guest", { name }));
   }
 
-  /** Play with an identity provider's token, which says nothing of when it ends to us. */
-  useToken(token, playerId, name) {
-    this.#keep({ token, player_id: playerId, name, expires_at_ms: Number.MAX_SAFE_INTEGER });
+  /** The server says that the token has ended: the next one asked for is new. */
+  expire() {
+    if (this.#kept) this.#keep({ ...this.#kept, expires_at_ms: 0 });
   }
 
   /** The token, renewed where it ends soon. Raises Refusal where it has ended and nobody renews it. */
@@ -42,9 +43,14 @@ export class Session {
     return this.#kept.token;
   }
 
-  /** A new token for the same player. */
+  /** A new token for the same player. Raises Refusal; UNAUTHENTICATED where nobody gives one. */
   async renew() {
-    this.#keep(await post("/session/guest", { name: this.name }, this.#kept.token));
+    try {
+      this.#keep(await post("/session/guest", { name: this.name }, this.#kept.token));
+    } catch (refusal) {
+      if (refusal.isPassing) throw refusal;
+      throw new Refusal({ reason: "TOKEN_EXPIRED", code: "UNAUTHENTICATED" });
+    }
   }
 
   /** Forget who played. */
