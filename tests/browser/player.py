@@ -34,8 +34,9 @@ class Player:
     async def come(
         cls, browser: Browser, url: str, name: str, locale: str = "en-GB", **options: Any
     ) -> Self:
-        """Open the page in a new context and sign in as a guest."""
+        """Open the page in a new context and sign in as a guest; tiles fly only if asked to."""
         options.setdefault("viewport", DESKTOP)
+        options.setdefault("reduced_motion", "reduce")
         context = await browser.new_context(locale=locale, **options)
         context.set_default_timeout(PATIENCE_MS)
         player = cls(await context.new_page(), url, name)

@@ -33,7 +33,7 @@ async def findings(player: Player) -> list[tuple[str, str]]:
 )
 async def test_axe_finds_nothing_serious(come: Come, scheme: str, viewport: ViewportSize) -> None:
     """Lobby, forms, menu, table, question, fairness, account and leaderboard."""
-    ayse = await come("Ayşe", color_scheme=scheme, reduced_motion="reduce", viewport=viewport)
+    ayse = await come("Ayşe", color_scheme=scheme, viewport=viewport)
     page = ayse.page
     found: dict[str, list[tuple[str, str]]] = {"lobby": await findings(ayse)}
     for name in ("quick", "create", "openMenu"):

@@ -148,6 +148,41 @@ async def test_clocks_follow_the_message_that_travelled_least(modules: Modules) 
     assert await modules("core/clock.js", clock, heard) == [7000, 5000, 0]
 
 
+async def test_what_happened_in_missed_rows_is_not_lost(modules: Modules) -> None:
+    """Rows that are sent again carry no view: their events come with the next view."""
+    steps = """(m) => {
+        const rows = new m.Rows();
+        const update = (kind, view) => ({update: {events: [{[kind]: {seat: 1}}], view}});
+        return [
+            rows.take(update("tile_drawn")),
+            rows.take(update("round_ended", {seq: "7"})),
+            rows.take(update("tile_drawn")),
+            rows.take({snapshot: {seq: "9"}}),
+        ];
+    }"""
+    drawn, ended = ({"kind": kind, "body": {"seat": 1}} for kind in ("tile_drawn", "round_ended"))
+    assert await modules("core/rows.js", steps) == [
+        None,
+        {"view": {"seq": "7"}, "events": [drawn, ended]},
+        None,
+        {"view": {"seq": "9"}, "events": []},
+    ]
+
+
+async def test_a_drawn_round_is_told_without_a_name(modules: Modules) -> None:
+    """Nobody won: the event's seat is -1, and there is no name to ask for."""
+    told = """(m) => {
+        const t = (key, values) => key + ":" + values.name;
+        const nameOf = (seat) => ["Ayşe", "Mehmet"][seat].trim();
+        const ended = (result, seat) => ({kind: "round_ended", body: {result, seat}});
+        return m.eventsText(t, [
+            ended("ROUND_RESULT_STOCK_EMPTY", -1),
+            ended("ROUND_RESULT_WON", 1),
+        ], nameOf, "R1");
+    }"""
+    assert await modules("core/announce.js", told) == "said.stockEmpty: said.finished:Mehmet"
+
+
 async def test_every_language_says_everything(modules: Modules) -> None:
     """The same texts with the same places to fill in; none that the page asks for is missing."""
     languages = {

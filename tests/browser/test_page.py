@@ -39,7 +39,7 @@ async def drag(page: Page, source: str, target: str) -> None:
 
 async def test_tiles_are_dragged(come: Come) -> None:
     """From the stock to a slot, from slot to slot, to the own pile; onto the gösterge, in vain."""
-    ayse = await come("Ayşe")
+    ayse = await come("Ayşe", reduced_motion="no-preference")
     await sit_alone(ayse)
     if await ayse.tiles.count() == 14:
         await drag(ayse.page, ".stock", ".slot[data-slot='27']")

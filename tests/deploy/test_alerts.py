@@ -62,10 +62,6 @@ SERIES: Final = {
     "uncertain": 'okey_engine_relay_answers_total{sink="wallet", code="UNCERTAIN"}',
     "quarantined": "okey_engine_quarantined_tables",
     "unloaded": "okey_engine_unloaded_tables",
-    "unowned": f"okey_engine_unowned_shards{{{AT}}}",
-    "lease_age": f"okey_engine_lease_age_seconds{{{AT}}}",
-    "unowned_elsewhere": 'okey_engine_unowned_shards{instance="b:7420"}',
-    "lease_age_elsewhere": 'okey_engine_lease_age_seconds{instance="b:7420"}',
     "ends": f'okey_tls_certificate_expires_timestamp_seconds{{file="a", {AT}}}',
     "busy": f'okey_limited_calls_total{{reason="SERVICE_BUSY", {AT}}}',
     "too_fast": f'okey_limited_calls_total{{reason="RATE_LIMITED", {AT}}}',
@@ -73,6 +69,10 @@ SERIES: Final = {
     "uncounted": "okey_lobby_unlimited_total",
     "bank": 'okey_wallet_house_chips{account="house:bot_bank"}',
     "floor": "okey_wallet_bot_bank_floor_chips",
+    "unowned": f"okey_engine_unowned_shards{{{AT}}}",
+    "lease_age": f"okey_engine_lease_age_seconds{{{AT}}}",
+    "unowned_elsewhere": 'okey_engine_unowned_shards{instance="b:7420"}',
+    "lease_age_elsewhere": 'okey_engine_lease_age_seconds{instance="b:7420"}',
 }
 
 CASES: Final = (
@@ -133,17 +133,6 @@ CASES: Final = (
     is_quiet("OkeyTableQuarantined", "2m", quarantined="0x5"),
     fires("OkeyTablesNotLoaded", "12m", unloaded="7x15"),
     is_quiet("OkeyTablesNotLoaded", "12m", unloaded="7x5 0x10"),
-    fires("OkeyShardsUnowned", "4m", unowned="0 85x5", lease_age="1x6"),
-    # For as long as a take-over lasts nobody has them.
-    is_quiet("OkeyShardsUnowned", "4m", unowned="0x2 85 0x5", lease_age="1x8"),
-    is_quiet(
-        "OkeyShardsUnowned",
-        "4m",
-        unowned="85x6",
-        lease_age="30+60x6",
-        unowned_elsewhere="0x6",
-        lease_age_elsewhere="1x6",
-    ),
     fires("OkeyLobbyListOld", "4m", list_as_of="0+60x2 120x10"),
     is_quiet("OkeyLobbyListOld", "4m", list_as_of="0+60x10"),
     fires("OkeyLobbyNotCounting", "10m", uncounted="0+5x20"),
@@ -162,6 +151,17 @@ CASES: Final = (
     fires("OkeyHouseBankLow", "10m", bank="-9000000x20", floor="-10000000x20"),
     fires("OkeyHouseBankLow", "10m", bank="-11000000x20", floor="-10000000x20"),
     is_quiet("OkeyHouseBankLow", "10m", bank="500000x20", floor="-10000000x20"),
+    fires("OkeyShardsUnowned", "4m", unowned="0 85x5", lease_age="1x6"),
+    # For as long as a take-over lasts nobody has them.
+    is_quiet("OkeyShardsUnowned", "4m", unowned="0x2 85 0x5", lease_age="1x8"),
+    is_quiet(
+        "OkeyShardsUnowned",
+        "4m",
+        unowned="85x6",
+        lease_age="30+60x6",
+        unowned_elsewhere="0x6",
+        lease_age_elsewhere="1x6",
+    ),
 )
 
 GOOD_AND_BAD: Final = {

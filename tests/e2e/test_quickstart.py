@@ -21,7 +21,9 @@ async def test_the_program_of_the_quickstart_plays_a_match(
     platform: StartedPlatform, tmp_path: Path
 ) -> None:
     """O1: one person against a bot, with the program exactly as it is printed."""
-    (program,) = re.findall(r"^```python\n(.*?)^```$", QUICKSTART, re.DOTALL | re.MULTILINE)
+    (program,) = re.findall(
+        r"^```python file=first_match.py\n(.*?)^```$", QUICKSTART, re.DOTALL | re.MULTILINE
+    )
     file = tmp_path / "first_match.py"
     file.write_text(program)
     state = platform.state

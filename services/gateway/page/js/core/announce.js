@@ -1,5 +1,6 @@
 // What happened at a table, in words: for the screen reader's live region and the line above the rack.
 import { tileText } from "./i18n.js";
+import { NOBODY } from "./table.js";
 import { tileFrom } from "./tiles.js";
 
 const SAID = {
@@ -32,7 +33,8 @@ export function eventText(t, { kind, body }, nameOf, okey) {
   const key = keyOf(kind, body);
   if (!key) return "";
   const tile = tileFrom(body.tile ?? body.laid);
-  return t(key, { name: nameOf(body.seat ?? 0), tile: tile ? tileText(t, tile, okey) : "" });
+  const name = (body.seat ?? NOBODY) === NOBODY ? "" : nameOf(body.seat);
+  return t(key, { name, tile: tile ? tileText(t, tile, okey) : "" });
 }
 
 /** The events of an update, in words, in order. */

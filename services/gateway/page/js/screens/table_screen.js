@@ -2,6 +2,7 @@
 import { eventsText } from "../core/announce.js";
 import { refusalText } from "../core/i18n.js";
 import { emptyRack, reconcile } from "../core/rack.js";
+import { Rows } from "../core/rows.js";
 import { isOwnTurn, isSeated, ownSeat, tableFrom, takesFrom } from "../core/table.js";
 import { show } from "../ui/dom.js";
 import { fly, remember } from "../ui/motion.js";
@@ -16,15 +17,11 @@ import { Results } from "./results.js";
 
 const SHORT_MS = 10_000;
 
-const eventOf = (event) => {
-  const [kind, body] = Object.entries(event)[0] ?? ["", {}];
-  return { kind, body };
-};
-
 /** The screen of one table; `app` is the page around it. */
 export class TableScreen {
   #root;
   #isHeld = false;
+  #rows = new Rows();
   #warnedTurn = 0;
 
   constructor(app, root, tableId, { invite = "" } = {}) {
@@ -60,10 +57,10 @@ export class TableScreen {
   nameOf = (seat) => (this.table && seat >= 0 ? seatName(this.t, this.table, seat) : "");
 
   /** A snapshot or an update has come. */
-  receive({ snapshot, update }) {
-    const view = snapshot ?? update.view;
-    if (!view) return;
-    const events = (update?.events ?? []).map(eventOf);
+  receive(message) {
+    const step = this.#rows.take(message);
+    if (!step) return;
+    const { view, events } = step;
     const before = remember(this.#root);
     before.takenFrom = this.table ? this.#pileTakenBy(events) : -1;
     const was = this.table;
@@ -127,7 +124,8 @@ export class TableScreen {
   }
 
   #tell(was, events) {
-    const said = eventsText(this.t, events, this.nameOf, this.table.round?.okey ?? was?.round?.okey);
+    const nameOf = (seat) => seatName(this.t, this.table.seats[seat].status === "FREE" && was ? was : this.table, seat);
+    const said = eventsText(this.t, events, nameOf, this.table.round?.okey ?? was?.round?.okey);
     const isMyTurnNow =
       isOwnTurn(this.table) && !(was && isOwnTurn(was) && was.round.turn.number === this.table.round.turn.number);
     const text = [said, isMyTurnNow ? this.t("said.yourTurn") : ""].filter(Boolean).join(" ");
@@ -180,6 +178,7 @@ export class TableScreen {
   /** Draw the screen anew. */
   render() {
     if (!this.table || this.dragging.isDragging) return;
+    document.title = isOwnTurn(this.table) ? `● ${this.t("said.yourTurn")}` : "Okey";
     const model = {
       table: this.table,
       slots: this.slots,

@@ -92,7 +92,7 @@ export const words = {
   "arrange.distance": "Zum Beenden fehlende Steine: {distance}",
   "arrange.ready": "Diese Hand kann beenden!",
   "hint.draw": "Du bist dran: zieh einen Stein.",
-  "hint.discard": "Wähle einen Stein zum Ablegen – oder leg ihn zum Beenden auf die Gösterge.",
+  "hint.discard": "Leg einen Stein ab – oder zum Beenden auf die Gösterge.",
   "hint.others": "{name} ist dran.",
   "hint.wait": "",
   "hint.moved": "Der Stein ist aufgenommen: Pfeiltasten bewegen ihn, Enter legt ihn hin.",

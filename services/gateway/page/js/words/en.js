@@ -92,7 +92,7 @@ export const words = {
   "arrange.distance": "Tiles still missing for a finish: {distance}",
   "arrange.ready": "This hand can finish!",
   "hint.draw": "Your turn: draw a tile.",
-  "hint.discard": "Choose a tile to discard – or lay it on the gösterge to finish.",
+  "hint.discard": "Discard a tile – or lay it on the gösterge to finish.",
   "hint.others": "{name} is playing.",
   "hint.wait": "",
   "hint.moved": "The tile is picked up: arrow keys move it, Enter puts it down.",

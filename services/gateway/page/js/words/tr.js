@@ -92,7 +92,7 @@ export const words = {
   "arrange.distance": "Bitmek için eksik taş: {distance}",
   "arrange.ready": "Bu el bitiyor!",
   "hint.draw": "Sıra sende: bir taş çek.",
-  "hint.discard": "Atacağın taşı seç – bitirmek için göstergenin üstüne koy.",
+  "hint.discard": "Bir taş at – ya da bitirmek için göstergeye koy.",
   "hint.others": "Sıra: {name}",
   "hint.wait": "",
   "hint.moved": "Taş elinde: oklarla taşı, Enter ile bırak.",
