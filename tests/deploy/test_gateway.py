@@ -10,6 +10,8 @@ from services.gateway.settings import GatewaySettings
 from tests.deploy.code import variables_of
 from tests.deploy.manifests import DEPLOY, Manifest, Platform, build
 from tests.deploy.test_kustomize import MINORS, validate
+from tests.deploy.test_policies import SPOILED
+from tests.deploy.wiring import Policy
 
 CALLED = ("lobby", "engine", "wallet", "rating")
 
@@ -36,15 +38,20 @@ def manifests(tmp_path_factory: pytest.TempPathFactory) -> list[Manifest]:
     return build(folder)
 
 
+@pytest.fixture(scope="module")
+def platform(manifests: list[Manifest]) -> Platform:
+    """The same, read."""
+    return Platform.read(manifests)
+
+
 @pytest.mark.parametrize("minor", [MINORS[0], MINORS[-1]])
 def test_they_are_strictly_valid(manifests: list[Manifest], minor: str) -> None:
     validate(manifests, minor)
 
 
 def test_the_gateway_starts_with_the_settings_of_its_pod(
-    manifests: list[Manifest], monkeypatch: pytest.MonkeyPatch
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    platform = Platform.read(manifests)
     workload = platform.workloads["gateway"]
     variables = platform.environment(workload)
     assert variables.keys() <= variables_of("gateway")
@@ -63,8 +70,9 @@ def test_the_gateway_starts_with_the_settings_of_its_pod(
         GatewaySettings.read()
 
 
-def test_it_calls_services_that_are_there_and_they_let_it_in(manifests: list[Manifest]) -> None:
-    platform = Platform.read(manifests)
+def test_it_calls_services_that_are_there_and_they_let_it_in(
+    manifests: list[Manifest], platform: Platform
+) -> None:
     workload = platform.workloads["gateway"]
     variables = platform.environment(workload)
     for name in CALLED:
@@ -86,3 +94,8 @@ def _callees(policy: Manifest) -> list[str]:
             for one in peer.get("podSelector", {}).get("matchExpressions", []):
                 found += one["values"]
     return found
+
+
+@pytest.mark.parametrize("policy", SPOILED, ids=lambda policy: policy.__name__)
+def test_every_policy_holds_with_it(platform: Platform, policy: Policy) -> None:
+    assert policy(platform) == []
