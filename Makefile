@@ -5,12 +5,12 @@ PYTHON ?= $(firstword $(foreach each,python3.11 python3.12 python3.13 python3,$(
 BIN := .venv/bin
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-TYPED := libs services tools deploy tests
+TYPED := libs services tools deploy examples tests
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run cluster demo test test-core test-rest test-browser test-all format lint protos protos-check \
 	protos-breaking protos-release \
-	bench arena mutations soak chaos chaos-tables manifests manifests-check sbom deploy-check clean
+	bench arena mutations soak chaos chaos-tables rollout manifests manifests-check sbom deploy-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,9 @@ chaos: setup ## three engines, 200 tables, checking clients, every fault; needs 
 
 chaos-tables: setup ## the same with one engine, which is killed and paused, and a database that is
 	$(BIN)/python -m tests.chaos.tables.run --tables $(TABLES) --minutes $(MINUTES) --seed $(SEED)
+rollout: setup ## restart everything one by one behind Envoy, while people play through it
+	$(BIN)/python -m tests.chaos.cluster.rollout --tables $(ROLLOUT_TABLES) --seed $(SEED)
+ROLLOUT_TABLES := 60
 TABLES := 200
 MINUTES := 5
 SEED := 1

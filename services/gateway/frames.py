@@ -22,13 +22,13 @@ TABLES: Final = "tables"
 _CONNECTION: Final = "connection"
 
 
-def read(text: str) -> tuple[str, Json]:
+def read(frame: str | bytes) -> tuple[str, Json]:
     """What a client's frame is, and what it says.
 
     Raises:
         MalformedRequest: it is no object with one key and an object below it.
     """
-    content = read_object(text)
+    content = read_object(frame)
     if len(content) != 1:
         raise MalformedRequest(f"a frame has one key, this one has {len(content)}")
     [(kind, said)] = content.items()

@@ -22,7 +22,7 @@ def from_json(content: Json, message: Parsed) -> Parsed:
     """
     try:
         return json_format.ParseDict(content, message)
-    except json_format.ParseError as error:
+    except (json_format.ParseError, OverflowError) as error:  # infinity is no whole number
         raise MalformedRequest(f"{message.DESCRIPTOR.full_name}: {error}") from error
 
 

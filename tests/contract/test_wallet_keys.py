@@ -12,7 +12,7 @@ from okey.money.outcome import CanakDraw, CanakWin, HouseWin
 from okey.rules.finish import FinishKind
 from services.wallet import decline
 from services.wallet.command import GrantChips, SettleMatch, VoidHold
-from services.wallet.wallet import Wallet
+from services.wallet.wallet import KeyContended, Wallet
 from tests.contract.wallet_house import both, outcome_of
 from tests.contract.wallet_play import WELCOME, Play, balance
 
@@ -157,3 +157,19 @@ async def test_a_table_closing_while_someone_joins(wallet: Wallet) -> None:
         await play.void_hold(0)
         answers = await both(outcome_of(play.close()), outcome_of(play.hold(1, "A")))
         assert answers in (("OK", "TABLE_CLOSED"), ("TABLE_NOT_IDLE", "OK"))
+
+
+async def test_a_key_that_is_taken_at_every_try_is_to_be_sent_again(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """M5: its row is there when ours goes in, and rolled back before it can be read."""
+
+    async def taken(*_: object) -> bool:
+        return False
+
+    with monkeypatch.context() as others:
+        others.setattr("services.wallet.wallet.remember", taken)
+        with pytest.raises(KeyContended) as refused:
+            await play.ask(play.holding(0, "A"), "key")
+    assert refused.value.reason == "KEY_CONTENDED"
+    await play.ask(play.holding(0, "A"), "key")

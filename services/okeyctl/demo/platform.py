@@ -13,7 +13,7 @@ from joserfc.jwk import OKPKey
 
 from okey_client import OkeyClient, RetryPolicy
 from okey_runtime.auth import Role, load_signing_key
-from okey_runtime.dev_platform import DevPlatform, PlatformNotRunning
+from okey_runtime.dev_platform import DATA_DIR_VARIABLE, DevPlatform, PlatformNotRunning
 from okey_runtime.service_token import fixed_token
 from services.okeyctl.reach import TTL_MS, Reach, dev_token
 
@@ -131,6 +131,10 @@ class StartedPlatform:
     ) -> str:
         """A token that this platform takes."""
         return dev_token(self._key(), subject, roles, name, ttl_ms)
+
+    def environment_of_callers(self) -> dict[str, str]:
+        """The variables with which `okeyctl` finds this platform and the key of its tokens."""
+        return {"XDG_STATE_HOME": str(self._state_home), DATA_DIR_VARIABLE: str(self.data_dir)}
 
     def client(self, subject: str, name: str = "") -> OkeyClient:
         """A client with an identity and a token of its own."""

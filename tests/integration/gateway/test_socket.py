@@ -7,8 +7,10 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from okey_runtime.clock import SystemClock, VirtualClock
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
+from services.gateway.app import GatewayApp
 from tests.integration.gateway.stand import Stand, browser, rpc, url_of
 
 CANAK = {"variant": "VARIANT_CANAK", "seat_count": 4, "stake": "100"}
@@ -38,15 +40,24 @@ async def test_the_websocket_is_for_players(world: Stand, gateway: ServiceServer
         assert (end["reason"], end["is_resumable"]) == ("ROLE_REFUSED", False)
 
 
-async def test_who_says_nothing_and_whose_token_ends_are_sent_away(world: Stand) -> None:
-    gateway = await world.start_gateway(gateway_hello_ms=200, token_skew_ms=0)
-    token = world.issuer.token("ada", ttl_ms=1_000)
-    async with browser(gateway) as silent, browser(gateway, token) as ada:
+async def test_who_says_nothing_is_sent_away(world: Stand) -> None:
+    gateway = await world.start_gateway(gateway_hello_ms=50)
+    async with browser(gateway) as silent:
         assert (await silent.hear())["end"]["reason"] == "HELLO_EXPECTED"
-        assert "welcome" in await ada.hear()
-        end = (await ada.hear())["end"]
-        assert (end["reason"], end["is_resumable"]) == ("TOKEN_EXPIRED", True)
-        assert await ada.close_code() == 4001
+
+
+async def test_a_connection_ends_with_its_token(world: Stand) -> None:
+    clock = VirtualClock(SystemClock().now_ms())
+    async with ServiceServer(GatewayApp(world.gateway_settings()), clock) as gateway:
+        token = world.issuer.token("ada", ttl_ms=60_000)
+        async with browser(gateway, token) as ada:
+            assert "welcome" in await ada.hear()
+            clock.advance_ms(60_000 + world.gateway_settings().token_skew_ms)
+            end = (await ada.hear())["end"]
+            assert (end["reason"], end["is_resumable"]) == ("TOKEN_EXPIRED", True)
+            assert await ada.close_code() == 4001
+        async with browser(gateway, token) as late:
+            assert (await late.hear())["end"] == end
 
 
 async def test_connections_have_bounds(world: Stand) -> None:
@@ -111,6 +122,10 @@ async def test_what_cannot_be_used_is_answered_and_the_connection_goes_on(
         for text, reason in FRAMES.values():
             await ada.socket.send(text)
             assert (await ada.hear())["error"]["reason"] == reason, text
+        await ada.socket.send(b"\xff\x00")
+        assert (await ada.hear())["error"]["reason"] == "MALFORMED_REQUEST"
+        await ada.socket.send(b'{"ping": {"id": 6}}')
+        assert (await ada.hear())["pong"]["id"] == 6
         await ada.say(ping={"id": 7})
         pong = (await ada.hear())["pong"]
         assert (pong["id"], pong["server_time_ms"] > 0) == (7, True)

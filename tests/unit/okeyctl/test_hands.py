@@ -155,3 +155,12 @@ def test_every_answer_is_plain_ascii() -> None:
 
 def test_nothing_in_gives_nothing_out() -> None:
     assert answers() == (0, [])
+
+
+@pytest.mark.parametrize(
+    "line", ["", "{", "[]", '{"tiles": []}', '{"gosterge": "R7"}', changed(tiles=[7] * 14)]
+)
+def test_a_line_of_another_form_has_a_reason_of_its_own(line: str) -> None:
+    with pytest.raises(hands.MalformedLine) as refused:
+        hands.forms_of(line)
+    assert refused.value.reason == "MALFORMED_LINE"
