@@ -61,7 +61,8 @@ export class Results {
 
   #matchEnded(body, was) {
     const { table } = this.#screen;
-    const isRated = RATED.has(body.kind) && body.players.filter(Boolean).length > 1;
+    const hasGivenUp = (body.departures ?? []).includes("DEPARTURE_FORFEITED");
+    const isRated = hasGivenUp || (RATED.has(body.kind) && body.players.filter(Boolean).length > 1);
     const books = { chips: null, ratings: isRated ? null : new Map() };
     const none = { round: null, people: this.#people(was), matchNo: table.matchNo, roundNo: 1 };
     this.#last = { ...(this.#last?.matchNo === table.matchNo ? this.#last : none), match: body, books };
