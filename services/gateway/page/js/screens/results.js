@@ -32,7 +32,8 @@ export class Results {
   follow(events, was) {
     const { table, app } = this.#screen;
     this.rounds.seen(table);
-    if (events.some(({ kind }) => kind === "round_dealt")) app.dialog.name === "result" && app.dialog.close();
+    const isDealt = events.some(({ kind }) => kind === "round_dealt");
+    if (isDealt && app.dialog.name === "result") app.dialog.close();
     for (const { kind, body } of events) {
       if (kind === "round_ended") this.#roundEnded(body, was);
       else if (kind === "match_ended") this.#matchEnded(body, was);
