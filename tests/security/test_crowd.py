@@ -281,6 +281,7 @@ async def test_bad_tokens_and_calls_without_a_message_harm_nobody_who_plays(
     async with AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(platform.client(name)) for name in ("a", "b")]
         terms = lobby_pb2.TableTerms(seat_count=2, stake=100, start_points=20)
+        terms.turn_timeout_ms = 60_000
         terms.variant = common_pb2.VARIANT_KLASIK
         table_id = await clients[0].lobby.create_table(terms)
         await clients[1].lobby.join_table(table_id)

@@ -17,6 +17,7 @@ from typing import Final
 
 import grpc
 
+from okey_client.channels import ENGINE_HEADER
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import SystemClock
 from okey_runtime.identity import Role
@@ -32,7 +33,6 @@ from tests.chaos.tables.script import Pace
 from tests.deploy.edge import RunningEdge, local_edge, running
 from tests.fixtures.postgres import PostgresServer
 from tests.fixtures.valkey import Valkey
-from tools.manifests.envoy import ENGINE_HEADER
 
 MOST_TRIES: Final = 3
 _DRAIN_DELAY_MS: Final = 3_000

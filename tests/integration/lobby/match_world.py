@@ -10,7 +10,7 @@ from okey_runtime.clock import VirtualClock
 from okey_runtime.redis import open_redis
 from services.lobby.filling import Filling
 from services.lobby.group_store import GroupStore
-from services.lobby.match_tables import SeatAnswer, Unknown
+from services.lobby.match_tables import Look, SeatAnswer, Unknown
 from services.lobby.matchmaker import Matchmaker
 from services.lobby.seating import Seating
 from services.lobby.terms import Terms
@@ -34,6 +34,7 @@ class FlakyTables(MemoryTables):
         super().__init__()
         self.lost: set[str] = set()
         self.is_away = False
+        self.looked_at = 0
 
     async def open(
         self, request_id: str, player: str, name: str, terms: Terms, house_fill_after_ms: int
@@ -50,6 +51,10 @@ class FlakyTables(MemoryTables):
             return Unknown("away")
         answer = await super().take(table_id, request_id, player, name, seat)
         return self._heard(player, answer)
+
+    async def look(self, table_id: str) -> Look | Unknown | None:
+        self.looked_at += 1
+        return Unknown("away") if self.is_away else await super().look(table_id)
 
     def _heard(self, player: str, answer: SeatAnswer) -> SeatAnswer:
         return Unknown("the reply was lost") if player in self.lost else answer

@@ -7,12 +7,14 @@ import pytest
 
 from services.lobby.group import Claim, Group, Member
 from services.lobby.ticket import QuickMatchUnavailable
+from tests.fixtures.match_tables import MemoryTable
 from tests.fixtures.valkey import Valkey
 from tests.integration.lobby.match_world import (
     ESLI,
     FOUR,
     OPEN,
     SEATED,
+    TWO,
     WAITING,
     World,
     world,
@@ -201,3 +203,16 @@ async def test_without_redis_a_pass_says_so_and_tickets_are_right_again(
     await world.enqueue("ada", "bo")
     await world.match()
     assert world.sitting() == [["ada", "bo"]]
+
+
+async def test_an_engine_that_is_away_is_asked_for_one_table_a_pass(world: World) -> None:
+    """Each look may take its full deadline, and the other buckets wait for this one."""
+    for number in range(5):
+        world.tables.tables[f"{number:026}"] = MemoryTable(TWO, 0, {1: f"host{number}"})
+    world.tables.is_away = True
+    await world.enqueue("ada")
+    await world.match()
+    assert world.tables.looked_at == 1
+    world.tables.is_away = False
+    await world.match()
+    assert await world.states("ada") == [SEATED]

@@ -54,9 +54,10 @@ async def there_are_no_zombie_seats(world: QuickWorld) -> None:
             assert ticket.state is not TicketState.SEATING, player
             assert ticket.reason != LEFT_TABLE or player in life.walked, player
         is_told = ticket is not None and ticket.state is TicketState.SEATED
-        if table_id is not None and (player, table_id) not in life.sat_down:
+        has_come_alone = (player, table_id) in life.sat_down
+        if table_id is not None and not has_come_alone:
             assert is_told, player
-        if ticket is None or not is_told:
+        if ticket is None or not is_told or has_come_alone:
             continue
         if table_id == ticket.table_id:
             assert world.tables.tables[table_id].seat_of(player) == ticket.seat, player
@@ -65,12 +66,15 @@ async def there_are_no_zombie_seats(world: QuickWorld) -> None:
 
 
 async def there_are_no_ghost_tables(world: QuickWorld) -> None:
-    """A table that stands is full, waits for bots, or was made or left by a player."""
+    """A table that stands is full, waits for bots, or a player has made it, left it, or sat down
+    there without quick match.
+    """
     life = world.life
     for table_id, table in world.tables.tables.items():
         if not table.is_closed:
             assert table.players, table_id
-            is_explained = table_id in life.walked_out_of | life.made
+            has_guests = any((p, table_id) in life.sat_down for p in table.players.values())
+            is_explained = has_guests or table_id in life.walked_out_of | life.made
             is_explained |= bool(table.house_fill_after_ms)
             assert table.is_full or is_explained, table_id
 

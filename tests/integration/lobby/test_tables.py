@@ -12,6 +12,7 @@ import grpc
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2
 from okey.api.lobby.v1 import lobby_pb2
+from okey.api.rating.v1 import rating_pb2
 from okey_runtime.errors import RpcFailure
 from okey_runtime.identity import Role
 from tests.fixtures.valkey import Valkey
@@ -171,6 +172,32 @@ async def test_a_making_that_timed_out_has_no_twin(world: TableWorld) -> None:
     assert (await world.create("ada", **wish)).table_id == table_id, "a late repetition"
     assert await world.engines() == []
     await world.until_chips("ada", WELCOME)
+
+
+async def test_a_making_that_timed_out_is_rated_once(world: TableWorld) -> None:
+    """Asked six times at both replicas, and again after its maker gave up: one rating change."""
+    wish: dict[str, Any] = {"request_id": "the-same-wish"}
+    await outcomes(*(world.create("ada", replica=n % 2, **wish) for n in range(6)))
+    [table] = await world.engines()
+    await world.join("bo", table.table_id)
+    await until(world.platform, table.table_id, "ada", lambda v: v.phase == Phase.PHASE_PLAYING)
+    ada = await world.platform.tables_as("ada")
+    await ada.Forfeit(
+        engine_pb2.ForfeitRequest(table_id=table.table_id, request_id=world.request_id())
+    )
+    assert (await world.create("ada", **wish)).table_id == table.table_id
+    assert await changes(world, "ada") == [-20_000]
+    assert [each.table_id for each in await world.engines()] == [table.table_id]
+
+
+async def changes(world: TableWorld, player: str) -> list[int]:
+    """The player's rating changes in milli-points, once there is one."""
+    rating = await world.platform.rating()
+    request = rating_pb2.ListHistoryRequest(player_id=player, ladder=rating_pb2.LADDER_CANAK)
+    async with asyncio.timeout(20):
+        while not (history := await rating.ListHistory(request)).changes:
+            pass
+    return [change.delta_milli for change in history.changes]
 
 
 async def test_two_wishes_at_once_make_one_table(world: TableWorld) -> None:

@@ -32,7 +32,8 @@ export class Results {
   follow(events, was) {
     const { table, app } = this.#screen;
     this.rounds.seen(table);
-    if (events.some(({ kind }) => kind === "round_dealt")) app.dialog.name === "result" && app.dialog.close();
+    const isDealt = events.some(({ kind }) => kind === "round_dealt");
+    if (isDealt && app.dialog.name === "result") app.dialog.close();
     for (const { kind, body } of events) {
       if (kind === "round_ended") this.#roundEnded(body, was);
       else if (kind === "match_ended") this.#matchEnded(body, was);
@@ -61,7 +62,8 @@ export class Results {
 
   #matchEnded(body, was) {
     const { table } = this.#screen;
-    const isRated = RATED.has(body.kind) && body.players.filter(Boolean).length > 1;
+    const hasGivenUp = (body.departures ?? []).includes("DEPARTURE_FORFEITED");
+    const isRated = hasGivenUp || (RATED.has(body.kind) && body.players.filter(Boolean).length > 1);
     const books = { chips: null, ratings: isRated ? null : new Map() };
     const none = { round: null, people: this.#people(was), matchNo: table.matchNo, roundNo: 1 };
     this.#last = { ...(this.#last?.matchNo === table.matchNo ? this.#last : none), match: body, books };

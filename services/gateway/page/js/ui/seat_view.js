@@ -16,37 +16,39 @@ export function seatName(t, table, seat) {
 
 const hueOf = (name) => [...name].reduce((hash, letter) => (hash * 31 + letter.codePointAt(0)) % 360, 7);
 
-function avatar(ctx, table, seat, isTurn) {
-  const { t, clock } = ctx;
-  const name = seatName(t, table, seat);
-  const isHouse = table.seats[seat].control === "HOUSE" || table.seats[seat].control === "STAND_IN";
-  const isFree = table.seats[seat].status === "FREE";
-  const turn = table.round?.turn;
-  const left = isTurn ? clock.leftMs(turn.deadlineMs) : 0;
+function face(t, table, seat) {
+  const { status, control } = table.seats[seat];
+  if (status === "FREE") return icon("plus");
+  if (control === "HOUSE" || control === "STAND_IN") return icon("robot");
+  return [...seatName(t, table, seat)][0]?.toLocaleUpperCase(t.language);
+}
+
+/** The picture of a seat; around it the turn's clock runs, where a person has one. */
+function avatar({ t, clock }, table, seat, isTurn) {
+  const isTicking = isTurn && table.seats[seat].control === "PERSON";
+  const deadlineMs = table.round?.turn?.deadlineMs ?? 0;
+  const left = isTicking ? clock.leftMs(deadlineMs) : 0;
   return h(
     "div",
     {
-      class: `avatar${isTurn ? " is-ticking" : ""}`,
+      class: `avatar${isTicking ? " is-ticking" : ""}`,
       "data-moves": true,
       "data-key": `avatar-${seat}`,
-      "data-deadline": isTurn ? turn.deadlineMs : null,
-      "data-total": isTurn ? table.turnMs : null,
-      vars: { "--hue": hueOf(name), "--share": isTurn ? Math.min(1, left / table.turnMs) : 0 },
+      "data-deadline": isTicking ? deadlineMs : null,
+      "data-total": isTicking ? table.turnMs : null,
+      vars: { "--hue": hueOf(seatName(t, table, seat)), "--share": Math.min(1, left / table.turnMs) },
     },
-    h(
-      "span",
-      { class: "avatar-face", "aria-hidden": "true" },
-      isFree ? icon("plus") : isHouse ? icon("robot") : [...name][0]?.toLocaleUpperCase(t.language),
-    ),
-    isTurn
-      ? h(
-          "span",
-          { class: "avatar-clock", "data-clock": true, role: "timer", "aria-label": t("turn.left") },
-          clockText(left),
-        )
-      : null,
+    h("span", { class: "avatar-face", "aria-hidden": "true" }, face(t, table, seat)),
+    isTicking ? turnClock(t, left) : null,
   );
 }
+
+const turnClock = (t, left) =>
+  h(
+    "span",
+    { class: "avatar-clock", "data-clock": true, role: "timer", "aria-label": t("turn.left") },
+    clockText(left),
+  );
 
 function badges(ctx, table, seat) {
   const { t, clock } = ctx;

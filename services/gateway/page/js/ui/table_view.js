@@ -15,9 +15,6 @@ const iconButton = (name, label, action) =>
 
 function barView(t, table) {
   const isKlasik = table.variant === "KLASIK";
-  const title = [t(`variant.${table.variant}`), table.mode !== "NORMAL" ? t(`mode.${table.mode}`) : null]
-    .filter(Boolean)
-    .join(" · ");
   return h(
     "header",
     { class: "table-bar" },
@@ -25,7 +22,8 @@ function barView(t, table) {
     h(
       "h1",
       { class: "table-title" },
-      title,
+      t(`variant.${table.variant}`),
+      table.mode === "NORMAL" ? null : h("span", { class: "mode" }, ` · ${t(`mode.${table.mode}`)}`),
       table.round && isKlasik ? h("span", { class: "round-no" }, t("table.round", { round: table.round.no })) : null,
     ),
     h(
