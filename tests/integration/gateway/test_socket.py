@@ -1,16 +1,18 @@
 """The WebSocket: hello, frames that cannot be used, watches, limits, and every way it ends."""
 
+import logging
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from websockets.asyncio.client import connect
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from okey_runtime.clock import SystemClock, VirtualClock
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
 from services.gateway.app import GatewayApp
+from services.gateway.web_server import MAX_FRAME_BYTES
 from tests.integration.gateway.stand import Stand, browser, rpc, url_of
 
 CANAK = {"variant": "VARIANT_CANAK", "seat_count": 4, "stake": "100"}
@@ -129,6 +131,26 @@ async def test_what_cannot_be_used_is_answered_and_the_connection_goes_on(
         await ada.say(ping={"id": 7})
         pong = (await ada.hear())["pong"]
         assert (pong["id"], pong["server_time_ms"] > 0) == (7, True)
+
+
+async def test_a_frame_that_is_too_long_ends_the_connection_and_nothing_else(
+    world: Stand, gateway: ServiceServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also while answers to frames before it are on their way."""
+    async with browser(gateway, world.issuer.token("ada")) as ada:
+        await ada.hear("welcome")
+        protocol = ada.socket.protocol
+        for number in range(20):
+            protocol.send_text(b'{"ping": {"id": %d}}' % number)
+        protocol.send_text(b"x" * (MAX_FRAME_BYTES + 1))
+        ada.socket.transport.write(b"".join(protocol.data_to_send()))
+        with pytest.raises(ConnectionClosed) as closed:
+            await ada.hear("nothing that ever comes")
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1009
+    async with browser(gateway, world.issuer.token("ada")) as again:
+        assert "welcome" in await again.hear()
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 async def test_a_table_that_is_not_there_ends_at_once(world: Stand, gateway: ServiceServer) -> None:
