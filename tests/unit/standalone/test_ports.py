@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from services.standalone.ports import HOST, Ports, PortTaken, fixed_ports, free_ports
+from services.standalone.ports import HOST, Ports, PortTaken, fixed_ports, free_ports, planned_ports
 
 NAMES = ("lobby", "engine", "wallet")
 
@@ -44,12 +44,10 @@ def test_fixed_ports_follow_the_order_of_the_names() -> None:
 
 
 def test_a_gateways_first_port_is_for_people() -> None:
-    with socket.create_server((HOST, 0)) as probe:
-        first = probe.getsockname()[1]
-    ports = fixed_ports(("gateway", "lobby"), first)
-    assert ports["gateway"] == Ports(first + 40, first + 20, first)
-    assert ports["gateway"].page_url == f"http://127.0.0.1:{first}/"
-    assert ports["lobby"] == Ports(first + 1, first + 21)
+    ports = planned_ports(("gateway", "lobby"), 7400)
+    assert ports["gateway"] == Ports(7440, 7420, 7400)
+    assert ports["gateway"].page_url == "http://127.0.0.1:7400/"
+    assert ports["lobby"] == Ports(7401, 7421)
     assert ports["lobby"].page_url == ""
 
 
