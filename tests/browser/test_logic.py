@@ -183,6 +183,21 @@ async def test_a_drawn_round_is_told_without_a_name(modules: Modules) -> None:
     assert await modules("core/announce.js", told) == "said.stockEmpty: said.finished:Mehmet"
 
 
+async def test_a_closed_dialog_is_closed_at_once(modules: Modules) -> None:
+    """What is asked right after must not take it for open, nor a late event close the next one."""
+    names = """async (m) => {
+        document.body.append(Object.assign(document.createElement("dialog"), {id: "dialog"}));
+        const dialog = new m.Dialog(() => {});
+        dialog.show("result", "Result", "won");
+        dialog.close();
+        const closed = dialog.name;
+        dialog.show("menu", "Menu", "language");
+        await new Promise((done) => setTimeout(done, 50));
+        return [closed, dialog.name, document.getElementById("dialog").open];
+    }"""
+    assert await modules("ui/dialog.js", names) == ["", "menu", True]
+
+
 async def test_every_language_says_everything(modules: Modules) -> None:
     """The same texts with the same places to fill in; none that the page asks for is missing."""
     languages = {

@@ -9,7 +9,8 @@ export class Dialog {
   #name = "";
 
   constructor(onDo) {
-    this.#element.addEventListener("close", () => this.#closed());
+    // The event comes later than the closing, maybe when the next dialog is open.
+    this.#element.addEventListener("close", () => this.#element.open || this.#closed());
     this.#element.addEventListener("click", (event) => {
       const button = event.target.closest("[data-do]");
       if (button) onDo(button.dataset.do, button);
@@ -61,7 +62,9 @@ export class Dialog {
   }
 
   close() {
-    if (this.#element.open) this.#element.close();
+    if (!this.#element.open) return;
+    this.#element.close();
+    this.#closed();
   }
 
   #closed() {
