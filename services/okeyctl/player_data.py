@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import grpc
-from google.protobuf.json_format import MessageToDict
-from google.protobuf.message import Message
 
 from okey.api.engine.v1 import players_pb2, players_pb2_grpc
 from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
@@ -20,12 +18,11 @@ from okey.money.account import player_account
 from okey.rating import Ladder
 from okey_runtime.errors import from_rpc_error
 from services.okeyctl import ratings, statement
+from services.okeyctl.as_json import Document, document_of
 from services.okeyctl.reach import Reach
 
 _TIMEOUT_S: Final = 30.0
 _ALL: Final = 2**31 - 1
-
-Document = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +42,21 @@ class Step:
     outcome: str
 
 
-async def export(ways: Ways, player: str) -> Document:
-    """Everything that the platform keeps of the player."""
-    async with ways.engine.open() as channel:
+async def kept_of(engine: Reach, player: str) -> players_pb2.ExportPlayerResponse:
+    """What the engine keeps of the player: name, table, whether the id is closed."""
+    async with engine.open() as channel:
         stub = players_pb2_grpc.PlayerDataServiceStub(channel)
         asked = players_pb2.ExportPlayerRequest(player_id=player)
-        kept = await stub.ExportPlayer(asked, timeout=_TIMEOUT_S)
+        return await stub.ExportPlayer(asked, timeout=_TIMEOUT_S)
+
+
+async def export(ways: Ways, player: str) -> Document:
+    """Everything that the platform keeps of the player."""
+    kept = await kept_of(ways.engine, player)
     found = await ratings.fetch(ways.rating, player)
     return {
         "player_id": player,
-        "engine": _document(kept),
+        "engine": document_of(kept),
         "wallet": await _chips(ways.wallet, player),
         "rating": {
             "ladders": [ratings.document(each) for each in found],
@@ -112,23 +114,23 @@ async def _wallet(
         return await stub.ErasePlayer(asked, timeout=_TIMEOUT_S)
 
 
-async def _chips(way: Reach, player: str) -> Document | None:
-    """Account and every posting; None for one that was never used."""
-    account = player_account(player)
+async def account_of(way: Reach, player: str) -> wallet_pb2.GetAccountResponse | None:
+    """The player's account; None for one that was never used."""
+    asked = wallet_pb2.GetAccountRequest(account=player_account(player))
     async with way.open() as channel:
         stub = wallet_pb2_grpc.WalletServiceStub(channel)
-        asked = wallet_pb2.GetAccountRequest(account=account)
         try:
-            found = await stub.GetAccount(asked, timeout=_TIMEOUT_S)
+            return await stub.GetAccount(asked, timeout=_TIMEOUT_S)
         except grpc.aio.AioRpcError as error:
             if from_rpc_error(error).reason == "ACCOUNT_NOT_FOUND":
                 return None
             raise
-    stated = await statement.fetch(way, account, 0, 0)
-    return {"account": _document(found), "statement": json.loads(statement.as_json(stated))}
 
 
-def _document(message: Message) -> Document:
-    return MessageToDict(
-        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
-    )
+async def _chips(way: Reach, player: str) -> Document | None:
+    """Account and every posting; None for one that was never used."""
+    found = await account_of(way, player)
+    if found is None:
+        return None
+    stated = await statement.fetch(way, player_account(player), 0, 0)
+    return {"account": document_of(found), "statement": json.loads(statement.as_json(stated))}

@@ -67,6 +67,7 @@ def show(
 @app.command()
 def cancel(
     player: str,
+    as_json: AsJson = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
     lobby: LobbyAddress = None,
     token_file: TokenFile = None,
@@ -81,7 +82,10 @@ def cancel(
 
     with refusals():
         ended = asyncio.run(ask(reach("lobby", data_dir, lobby, token_file)))
-    print(f"ticket {ended.ticket.ticket_id} of {player} is {_state(ended.ticket)}")
+    if as_json:
+        _print([ended], as_json)
+    else:
+        print(f"ticket {ended.ticket.ticket_id} of {player} is {_state(ended.ticket)}")
 
 
 async def _fetch(way: Reach, limit: int) -> list[operator_pb2.PlayerTicket]:
