@@ -10,7 +10,7 @@ TYPED := libs services tools deploy examples tests
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run cluster demo test test-core test-rest test-browser test-all format lint protos protos-check \
 	protos-breaking protos-release \
-	bench arena mutations soak chaos chaos-tables rollout manifests manifests-check sbom deploy-check clean
+	bench arena mutations soak chaos chaos-tables rollout manifests manifests-check sbom deploy-check docs-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -139,6 +139,9 @@ sbom: setup ## what the image is made of, as CycloneDX (build/sbom.json)
 
 deploy-check: setup ## build and validate every kustomization, start each service from its manifest
 	$(BIN)/python -m pytest tests/deploy -q -m ""
+
+docs-check: setup ## run the commands of README, docs and examples against a platform, check every link
+	$(BIN)/python -m pytest tests/docs -q -m ""
 
 clean: ## remove what was made here, .venv too; .okey/, the platform's data, stays
 	rm -rf .venv build dist .coverage .coverage.* htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,7 +12,8 @@ import argparse
 import asyncio
 import os
 import sqlite3
-from contextlib import closing
+from collections.abc import AsyncIterator
+from contextlib import closing, suppress
 
 import grpc
 
@@ -54,28 +55,34 @@ def apply(database: sqlite3.Connection, row: events_pb2.SubscribeResponse) -> No
 
 async def follow(database: sqlite3.Connection, idle_s: float | None) -> None:
     """Follow the events, over broken streams, until nothing has come for so many seconds."""
-    bearer = (("authorization", f"Bearer {os.environ['TOKEN']}"),)
+    now = asyncio.get_running_loop().time
     async with grpc.aio.insecure_channel(os.environ.get("ENGINE", "127.0.0.1:7402")) as channel:
         stub = events_pb2_grpc.EventServiceStub(channel)
-        while True:
-            request = events_pb2.SubscribeRequest(cursor=cursor_of(database))
-            rows = aiter(stub.Subscribe(request, metadata=bearer))
-            try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(idle_s) as idle:
                 while True:
-                    async with asyncio.timeout(idle_s):
-                        row = await anext(rows)
-                    if row.end:
-                        break  # the engine stops, or the token ends: open it again
-                    apply(database, row)
-            except TimeoutError:
-                return
-            except StopAsyncIteration:
-                pass
-            except grpc.aio.AioRpcError as error:
-                if error.code() is not grpc.StatusCode.UNAVAILABLE:
-                    # CURSOR_TOO_OLD and CURSOR_AHEAD: only a new copy, from an empty cursor, helps.
-                    raise SystemExit(str(from_rpc_error(error))) from error
-            await asyncio.sleep(1)
+                    async for row in rows_of(stub, cursor_of(database)):
+                        apply(database, row)
+                        if idle_s is not None:
+                            idle.reschedule(now() + idle_s)
+                    await asyncio.sleep(1)
+
+
+async def rows_of(
+    stub: events_pb2_grpc.EventServiceStub, cursor: str
+) -> AsyncIterator[events_pb2.SubscribeResponse]:
+    """The rows after the cursor, until the stream ends or breaks: then it is to be opened again."""
+    bearer = (("authorization", f"Bearer {os.environ['TOKEN']}"),)
+    try:
+        request = events_pb2.SubscribeRequest(cursor=cursor)
+        async for row in stub.Subscribe(request, metadata=bearer):
+            if row.end:
+                return  # the engine stops, or the token ends
+            yield row
+    except grpc.aio.AioRpcError as error:
+        if error.code() is not grpc.StatusCode.UNAVAILABLE:
+            # CURSOR_TOO_OLD and CURSOR_AHEAD: only a new copy, from an empty cursor, helps.
+            raise SystemExit(str(from_rpc_error(error))) from error
 
 
 def main() -> None:

@@ -15,7 +15,11 @@ call() {
         -H "authorization: Bearer $TOKEN" -d "$2" "http://$1"
 }
 
-field() { .venv/bin/python -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
+# The value at a path of names in the JSON that comes in.
+field() {
+    .venv/bin/python -c 'import functools, json, operator, sys
+print(functools.reduce(operator.getitem, sys.argv[1:], json.load(sys.stdin)))' "$@"
+}
 
 new_id() { .venv/bin/python -c 'import secrets; print(secrets.token_hex(12))'; }
 
@@ -24,7 +28,7 @@ table=$(call "$LOBBY/okey.api.lobby.v1.LobbyService/CreateTable" "$wish" | field
 echo "table $table"
 
 call "$ENGINE/okey.api.engine.v1.TableService/WhereAmI" '{}'
-call "$ENGINE/okey.api.engine.v1.TableService/GetTable" '{"table_id": "'"$table"'"}' | field phase
+call "$ENGINE/okey.api.engine.v1.TableService/GetTable" '{"table_id": "'"$table"'"}' | field view phase
 
 # A refusal: status, message, and the details with the reason, on the error output.
 call "$LOBBY/okey.api.lobby.v1.LobbyService/CreateTable" \

@@ -4,9 +4,9 @@
 set -euo pipefail
 
 # The image is built and run with the first four; promtool comes with prometheus; the page is tested
-# in chromium, since playwright's own browsers are no packages.
-packages=(buildah mmdebstrap umoci runc prometheus chromium)
-programs=(buildah mmdebstrap umoci runc promtool chromium)
+# in chromium, since playwright's own browsers are no packages; the JavaScript example runs in node.
+packages=(buildah mmdebstrap umoci runc prometheus chromium nodejs)
+programs=(buildah mmdebstrap umoci runc promtool chromium node)
 
 missing=()
 for n in "${!programs[@]}"; do
@@ -22,5 +22,5 @@ elif ((EUID == 0)) && command -v apt-get >/dev/null; then
 else
     echo "NOT CHECKED on this machine, because ${missing[*]} cannot be installed (root and apt-get):" >&2
     echo "building the image and starting every service from it, the alert rules' own tests, what a" >&2
-    echo "Prometheus scrapes, and the page in a browser" >&2
+    echo "Prometheus scrapes, the page in a browser, and the JavaScript example" >&2
 fi

@@ -2,6 +2,7 @@
 where they cannot be used.
 """
 
+import json
 import os
 import re
 import sys
@@ -17,6 +18,9 @@ SECRETS_DIR_VARIABLE: Final = "OKEY_SECRETS_DIR"
 
 UNUSABLE_SETTINGS: Final = 2
 """Exit status of a process whose settings cannot be used."""
+
+CHECK_FLAG: Final = "--check"
+"""A process that is started with it shows its settings and ends, having opened nothing."""
 
 _PREFIX: Final = "OKEY_"
 _BOUNDS: Final = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
@@ -64,6 +68,11 @@ class EnvironmentSettings(BaseSettings):
             return cls(_secrets_dir=secrets_dir) if secrets_dir else cls()
         except ValidationError as error:
             raise SettingsRefused("; ".join(_told(cls, each) for each in error.errors())) from error
+
+    def shown(self) -> str:
+        """Every setting by its variable, as one JSON object; a secret's value is not in it."""
+        settings = self.model_dump(mode="json").items()
+        return json.dumps({f"{_PREFIX}{name.upper()}": value for name, value in settings}, indent=2)
 
 
 def main_module() -> str:

@@ -7,6 +7,7 @@ A service is an ``App``; ``serve(app)`` is the whole of its ``__main__``.
 import asyncio
 import json
 import signal
+import sys
 from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
@@ -27,6 +28,7 @@ from okey_runtime.channel import open_channel
 from okey_runtime.checks import own_token_check
 from okey_runtime.clock import Clock, SystemClock
 from okey_runtime.config import Reflection, ServiceSettings
+from okey_runtime.environment import CHECK_FLAG
 from okey_runtime.files import write_atomically
 from okey_runtime.garbage import look_seldom, spare_what_lives
 from okey_runtime.interceptors import CallInterceptor
@@ -316,9 +318,12 @@ class ServiceServer:
 
 def serve(app: App) -> None:
     """Run the service until SIGTERM or SIGINT; the process ends with status 1 if it cannot start or
-    background work fails.
+    background work fails. With ``CHECK_FLAG`` it shows its settings instead.
     """
     settings = app.settings
+    if CHECK_FLAG in sys.argv[1:]:
+        sys.stdout.write(f"{settings.shown()}\n")
+        return
     service = type(app).__module__.removesuffix(".app")
     configure_logging(service, settings.log_level, settings.log_format, settings.audit_file)
     failpoints.arm_process(settings)

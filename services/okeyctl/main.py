@@ -11,33 +11,30 @@ import typer
 from okey.arena.contest import BOTS, Contest
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.variant import Mode, Variant
-from okey.table.errors import TableIsClosed
 from okey_runtime.auth import Role
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR, make_dev_key
-from okey_runtime.errors import RpcFailure
 from services.okeyctl import arena as arenas
 from services.okeyctl import audit as audits
-from services.okeyctl import hands as hand_lines
 from services.okeyctl import (
+    config_commands,
     player_commands,
     rating_commands,
     round_commands,
     shards,
+    table_commands,
     ticket_commands,
-    void_command,
     wallet_commands,
 )
+from services.okeyctl import hands as hand_lines
 from services.okeyctl import simulate as simulation
-from services.okeyctl import tables as table_views
 from services.okeyctl.anchors import add_anchors, read_anchors
+from services.okeyctl.completion import Shell, offer, script_for
 from services.okeyctl.demo.platform import PlatformDidNotStart
 from services.okeyctl.demo.run import DidNotHappen, run_demo
 from services.okeyctl.doctor.command import doctor
 from services.okeyctl.ending import FINDINGS, Output, failures, refusals, refuse
-from services.okeyctl.live import in_place
-from services.okeyctl.options import DataDir, EngineAddress, Invite, TokenFile, WalletAddress
+from services.okeyctl.options import DataDir, TokenFile, WalletAddress
 from services.okeyctl.reach import dev_token, reach
-from services.okeyctl.table_text import summary_line, table_lines
 
 # Typer's Rich help shows flags as if they took a value.
 app = typer.Typer(
@@ -46,21 +43,17 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-tables = typer.Typer(
-    help="The running tables as text.", no_args_is_help=True, rich_markup_mode=None
-)
-app.add_typer(tables, name="tables")
+app.add_typer(table_commands.app, name="tables")
 app.add_typer(wallet_commands.app, name="wallet")
 app.add_typer(rating_commands.app, name="rating")
 app.add_typer(player_commands.app, name="player")
 app.add_typer(ticket_commands.app, name="tickets")
 app.add_typer(shards.app, name="shards")
+app.add_typer(config_commands.app, name="config")
 app.command()(wallet_commands.statement)
 app.command()(round_commands.verify)
 app.command()(round_commands.replay)
 app.command()(doctor)
-# What it was called first.
-tables.command("verify", hidden=True)(round_commands.verify)
 
 
 class VariantName(StrEnum):
@@ -80,6 +73,7 @@ class ModeName(StrEnum):
 
 def main() -> None:
     """The console script."""
+    offer()
     with failures():
         app()
 
@@ -197,77 +191,12 @@ def demo() -> None:
         refuse(str(error))
 
 
-@tables.command("list")
-def list_tables(
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    engine: EngineAddress = None,
-    token_file: TokenFile = None,
+@app.command()
+def completion(
+    shell: Annotated[Shell, typer.Argument(help="Whose.")],
 ) -> None:
-    """The tables that are not closed, one a line."""
-
-    async def show() -> None:
-        async for table in table_views.list_tables(way):
-            print(summary_line(table))
-
-    with refusals():
-        way = reach("engine", data_dir, engine, token_file)
-        asyncio.run(show())
-
-
-@tables.command("show")
-def show_table(
-    table_id: str,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    engine: EngineAddress = None,
-    token_file: TokenFile = None,
-    invite: Invite = "",
-) -> None:
-    """One table as it is now."""
-    with refusals():
-        way = reach("engine", data_dir, engine, token_file)
-        view = asyncio.run(table_views.show_table(way, table_id, invite))
-    print("\n".join(table_lines(view)))
-
-
-@tables.command("watch")
-def watch_table(
-    table_id: str,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    engine: EngineAddress = None,
-    token_file: TokenFile = None,
-    invite: Invite = "",
-) -> None:
-    """One table live, as a spectator sees it, until it closes."""
-
-    async def show() -> None:
-        try:
-            with in_place(Output()) as tell:
-                async for view in table_views.watch_table(way, table_id, invite):
-                    tell(table_lines(view))
-        except RpcFailure as failure:
-            # It was voided past its journal: what was shown last is all that there is to see.
-            if failure.reason != TableIsClosed.reason:
-                raise
-            print(failure.message)
-
-    with refusals():
-        way = reach("engine", data_dir, engine, token_file)
-        asyncio.run(show())
-
-
-@tables.command("void")
-def void_table(
-    table_id: str,
-    reason: Annotated[str, typer.Option(help="Why, for the record.")],
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    engine: EngineAddress = None,
-    token_file: TokenFile = None,
-) -> None:
-    """End a table: its running match is voided and every stake goes back (M10)."""
-    with refusals():
-        way = reach("engine", data_dir, engine, token_file)
-        response = asyncio.run(void_command.void_table(way, table_id, reason))
-    print("\n".join(void_command.void_lines(table_id, response)))
+    """The script that completes commands and options: eval "$(okeyctl completion bash)"."""
+    print(script_for(shell))
 
 
 if __name__ == "__main__":

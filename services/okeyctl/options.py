@@ -12,6 +12,8 @@ DataDir = Annotated[
 ]
 TokenFile = Annotated[Path | None, typer.Option(help="An operator's token, with an address.")]
 EngineAddress = Annotated[str | None, typer.Option("--engine", help="host:port of an engine.")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+AsJsonLines = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 Invite = Annotated[str, typer.Option(help="The invite code of a private table.")]
 WalletAddress = Annotated[str | None, typer.Option("--wallet", help="host:port of a wallet.")]
 RatingAddress = Annotated[

@@ -1,6 +1,8 @@
 """``okeyctl player``: what is kept of a player, and erasing it."""
 
 import asyncio
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -8,9 +10,11 @@ import typer
 
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from okey_runtime.identity import SUBJECT_PATTERN
-from services.okeyctl import player_data
+from services.okeyctl import player_data, player_view
 from services.okeyctl.ending import refusals, refuse
 from services.okeyctl.options import (
+    AsJson,
+    AsJsonLines,
     DataDir,
     EngineAddress,
     LobbyAddress,
@@ -22,8 +26,27 @@ from services.okeyctl.player_data import Ways
 from services.okeyctl.reach import reach
 
 app = typer.Typer(
-    help="A player's data: export it, erase it.", no_args_is_help=True, rich_markup_mode=None
+    help="A player: where it is, its data, erasing it.", no_args_is_help=True, rich_markup_mode=None
 )
+
+
+@app.command()
+def show(
+    player: str,
+    as_json: AsJson = False,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    lobby: LobbyAddress = None,
+    engine: EngineAddress = None,
+    wallet: WalletAddress = None,
+    rating: RatingAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """Where a player is: name, table, ticket, chips, ratings."""
+    _check(player)
+    with refusals():
+        ways = _ways(data_dir, lobby, engine, wallet, rating, token_file)
+        found = asyncio.run(player_view.look(ways, player))
+    print(player_view.as_json(found) if as_json else "\n".join(player_view.lines(found)))
 
 
 @app.command()
@@ -52,6 +75,7 @@ def erase(
     unknown: Annotated[
         bool, typer.Option("--unknown", help="Close an id too that was never seen.")
     ] = False,
+    as_json: AsJsonLines = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
     lobby: LobbyAddress = None,
     engine: EngineAddress = None,
@@ -68,7 +92,7 @@ def erase(
 
     async def show(ways: Ways) -> None:
         async for step in player_data.erase(ways, player, reason):
-            print(f"{step.service}: {step.outcome}")
+            print(json.dumps(asdict(step)) if as_json else f"{step.service}: {step.outcome}")
 
     with refusals():
         ways = _ways(data_dir, lobby, engine, wallet, rating, token_file)
@@ -76,7 +100,8 @@ def erase(
         if not yes:
             _ask(player, chips)
         asyncio.run(show(ways))
-    print(f"{player} is erased")
+    if not as_json:
+        print(f"{player} is erased")
 
 
 def _ask(player: str, chips: int) -> None:

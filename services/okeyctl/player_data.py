@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import grpc
-from google.protobuf.json_format import MessageToDict
-from google.protobuf.message import Message
 
 from okey.api.engine.v1 import players_pb2, players_pb2_grpc
 from okey.api.lobby.v1 import operator_pb2, operator_pb2_grpc
@@ -22,14 +20,13 @@ from okey.rating import Ladder
 from okey_runtime.erasable import refuse_unknown
 from okey_runtime.errors import from_rpc_error
 from services.okeyctl import ratings, statement
+from services.okeyctl.as_json import Document, document_of
 from services.okeyctl.reach import Reach
 
 _TIMEOUT_S: Final = 30.0
 _ALL: Final = 2**31 - 1
 
 T = TypeVar("T")
-
-Document = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +47,23 @@ class Step:
     outcome: str
 
 
+async def kept_of(engine: Reach, player: str) -> players_pb2.ExportPlayerResponse:
+    """What the engine keeps of the player: name, table, whether the id is closed."""
+    async with engine.open() as channel:
+        stub = players_pb2_grpc.PlayerDataServiceStub(channel)
+        asked = players_pb2.ExportPlayerRequest(player_id=player)
+        return await stub.ExportPlayer(asked, timeout=_TIMEOUT_S)
+
+
 async def export(ways: Ways, player: str) -> Document:
     """Everything that the platform keeps of the player."""
-    kept = await _kept(ways.engine, player)
-    ticket = await _ticket(ways.lobby, player)
+    kept = await kept_of(ways.engine, player)
+    ticket = await ticket_of(ways.lobby, player)
     found = await ratings.fetch(ways.rating, player)
     return {
         "player_id": player,
-        "lobby": {"ticket": None if ticket is None else _document(ticket)},
-        "engine": _document(kept),
+        "lobby": {"ticket": None if ticket is None else document_of(ticket)},
+        "engine": document_of(kept),
         "wallet": await _chips(ways.wallet, player),
         "rating": {
             "ladders": [ratings.document(each) for each in found],
@@ -102,7 +107,7 @@ async def erase(ways: Ways, player: str, reason: str) -> AsyncIterator[Step]:
         close = players_pb2.ErasePlayerRequest(player_id=player, reason=reason, allow_unknown=True)
         closed = await engine.ErasePlayer(close, timeout=_TIMEOUT_S)
     yield Step("engine", _said(closed.changed, "no seat any more, and the name is forgotten"))
-    yield Step("lobby", await _without_ticket(ways.lobby, player))
+    yield Step("lobby", await _withoutticket_of(ways.lobby, player))
     asked = wallet_pb2.ErasePlayerRequest(player_id=player, reason=reason, allow_unknown=True)
     emptied = await _wallet(ways.wallet, asked)
     chips = f"the account is closed, {emptied.unclaimed:,} chips are unclaimed"
@@ -121,7 +126,7 @@ async def _is_known(ways: Ways, player: str) -> bool:
     found = await ratings.fetch(ways.rating, player)
     if any(each.rating.rated_matches for each in found):
         return True
-    return await _account(ways.wallet, player) is not None
+    return await account_of(ways.wallet, player) is not None
 
 
 async def _kept(way: Reach, player: str) -> players_pb2.ExportPlayerResponse:
@@ -131,7 +136,7 @@ async def _kept(way: Reach, player: str) -> players_pb2.ExportPlayerResponse:
         return await stub.ExportPlayer(asked, timeout=_TIMEOUT_S)
 
 
-async def _without_ticket(way: Reach, player: str) -> str:
+async def _withoutticket_of(way: Reach, player: str) -> str:
     """Take a waiting ticket back, which has the player's name."""
     async with way.open() as channel:
         stub = operator_pb2_grpc.LobbyOperatorServiceStub(channel)
@@ -157,16 +162,7 @@ async def _wallet(
         return await stub.ErasePlayer(asked, timeout=_TIMEOUT_S)
 
 
-async def _chips(way: Reach, player: str) -> Document | None:
-    """Account and every posting; None for one that was never used."""
-    found = await _account(way, player)
-    if found is None:
-        return None
-    stated = await statement.fetch(way, player_account(player), 0, 0)
-    return {"account": _document(found), "statement": json.loads(statement.as_json(stated))}
-
-
-async def _account(way: Reach, player: str) -> wallet_pb2.GetAccountResponse | None:
+async def account_of(way: Reach, player: str) -> wallet_pb2.GetAccountResponse | None:
     """The player's account; None for one that was never used."""
     asked = wallet_pb2.GetAccountRequest(account=player_account(player))
     async with way.open() as channel:
@@ -174,7 +170,7 @@ async def _account(way: Reach, player: str) -> wallet_pb2.GetAccountResponse | N
         return await _unless("ACCOUNT_NOT_FOUND", stub.GetAccount(asked, timeout=_TIMEOUT_S))
 
 
-async def _ticket(way: Reach, player: str) -> operator_pb2.PlayerTicket | None:
+async def ticket_of(way: Reach, player: str) -> operator_pb2.PlayerTicket | None:
     """The player's newest ticket, while the lobby keeps it; looking does not keep it alive."""
     async with way.open() as channel:
         stub = operator_pb2_grpc.LobbyOperatorServiceStub(channel)
@@ -193,7 +189,10 @@ async def _unless(reason: str, call: Awaitable[T]) -> T | None:
         raise
 
 
-def _document(message: Message) -> Document:
-    return MessageToDict(
-        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
-    )
+async def _chips(way: Reach, player: str) -> Document | None:
+    """Account and every posting; None for one that was never used."""
+    found = await account_of(way, player)
+    if found is None:
+        return None
+    stated = await statement.fetch(way, player_account(player), 0, 0)
+    return {"account": document_of(found), "statement": json.loads(statement.as_json(stated))}

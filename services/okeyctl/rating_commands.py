@@ -14,9 +14,10 @@ from okey.rating import DEFAULT_KEEP_PERCENT
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from okey_runtime.identity import SUBJECT_PATTERN
 from services.okeyctl import ratings
+from services.okeyctl.as_json import json_line
 from services.okeyctl.audit import progress_of
 from services.okeyctl.ending import FINDINGS, Output, refusals, refuse
-from services.okeyctl.options import DataDir, RatingAddress, TokenFile
+from services.okeyctl.options import AsJson, AsJsonLines, DataDir, RatingAddress, TokenFile
 from services.okeyctl.reach import Reach, reach
 
 _TIMEOUT_S: Final = 30.0
@@ -29,7 +30,6 @@ app = typer.Typer(
 season = typer.Typer(help="Start a season, list them.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(season, name="season")
 
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 Stub = rating_pb2_grpc.RatingServiceStub
 T = TypeVar("T")
@@ -117,6 +117,7 @@ def start_season(
     keep_percent: Annotated[
         int, typer.Option(min=0, max=100, help="Of the distance to 1200 that players keep.")
     ] = DEFAULT_KEEP_PERCENT,
+    as_json: AsJson = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
     rating: RatingAddress = None,
     token_file: TokenFile = None,
@@ -126,11 +127,13 @@ def start_season(
     with refusals():
         way = reach("rating", data_dir, rating, token_file)
         started = _ask(way, lambda stub: stub.StartSeason(request, timeout=_TIMEOUT_S))
-    print(ratings.season_line(started.season))
+    season = started.season
+    print(json_line(season) if as_json else ratings.season_line(season))
 
 
 @season.command("list")
 def list_seasons(
+    as_json: AsJsonLines = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
     rating: RatingAddress = None,
     token_file: TokenFile = None,
@@ -141,7 +144,7 @@ def list_seasons(
         way = reach("rating", data_dir, rating, token_file)
         found = _ask(way, lambda stub: stub.ListSeasons(request, timeout=_TIMEOUT_S))
     for each in found.seasons:
-        print(ratings.season_line(each))
+        print(json_line(each) if as_json else ratings.season_line(each))
 
 
 def _check_player(player: str) -> None:

@@ -10,7 +10,7 @@ from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from services.okeyctl import replay as replays
 from services.okeyctl import tables_verify as deals
 from services.okeyctl.ending import FINDINGS, Output, refusals
-from services.okeyctl.options import DataDir, EngineAddress, Invite, TokenFile
+from services.okeyctl.options import AsJsonLines, DataDir, EngineAddress, Invite, TokenFile
 from services.okeyctl.reach import reach
 
 MatchNo = Annotated[int, typer.Argument(min=1, help="From 1, at this table.")]
@@ -20,6 +20,7 @@ def verify(
     table_id: str,
     match_no: MatchNo,
     round_no: Annotated[int, typer.Argument(min=1, help="From 1, within the match.")],
+    as_json: AsJsonLines = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
     engine: EngineAddress = None,
     token_file: TokenFile = None,
@@ -31,9 +32,9 @@ def verify(
         try:
             played = asyncio.run(deals.fetch_round(way, table_id, match_no, round_no, invite))
             for proof in deals.proofs(played):
-                print(proof)
+                print(deals.proof_as_json(proof) if as_json else proof)
         except deals.Mismatch as mismatch:
-            print(f"MISMATCH    {mismatch}")
+            print(deals.mismatch_as_json(mismatch) if as_json else f"MISMATCH    {mismatch}")
             sys.exit(FINDINGS)
 
 

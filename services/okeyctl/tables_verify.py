@@ -1,5 +1,6 @@
 """``okeyctl verify``: rebuilds a finished round's deal and says what that proves (T9)."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -69,6 +70,20 @@ def proofs(played: PlayedRound) -> Iterator[str]:
     )
     yield "dealer      " + _check_dealer(played, dealt, deck)
     yield "draws       " + _check_draws(played.shown, dealt)
+
+
+def proof_as_json(proof: str) -> str:
+    """A line of ``proofs`` for a program: what was checked, and what it shows."""
+    check, _, shows = proof.partition(" ")
+    return json.dumps(
+        {"check": check, "is_right": True, "shows": shows.strip()}, ensure_ascii=False
+    )
+
+
+def mismatch_as_json(mismatch: Mismatch) -> str:
+    """What differs, in the same form."""
+    told = {"check": mismatch.name, "is_right": False, "shows": str(mismatch)}
+    return json.dumps(told, ensure_ascii=False)
 
 
 def deal_of(shown: engine_pb2.ListEventsResponse) -> events_pb2.RoundDealt:

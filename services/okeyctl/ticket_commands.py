@@ -64,6 +64,7 @@ def show(
 @app.command()
 def cancel(
     player: str,
+    as_json: AsJson = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
     lobby: LobbyAddress = None,
     token_file: TokenFile = None,
@@ -74,8 +75,11 @@ def cancel(
     with refusals():
         way = reach("lobby", data_dir, lobby, token_file)
         ended = ask(way, _STUB, lambda stub: stub.WithdrawTicket(request, timeout=TIMEOUT_S))
-    ticket = ended.ticket.ticket
-    print(f"ticket {ticket.ticket_id} of {player} is {_state(ticket)}")
+    if as_json:
+        _print([ended.ticket], as_json)
+    else:
+        ticket = ended.ticket.ticket
+        print(f"ticket {ticket.ticket_id} of {player} is {_state(ticket)}")
 
 
 async def _longest_waiting(

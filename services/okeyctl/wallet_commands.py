@@ -15,8 +15,9 @@ from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from okey_runtime.identity import SUBJECT_PATTERN
 from okey_runtime.keys import make_chain_key
 from services.okeyctl import statement as statements
+from services.okeyctl.as_json import json_line
 from services.okeyctl.ending import Output, refusals, refuse
-from services.okeyctl.options import DataDir, TokenFile, WalletAddress
+from services.okeyctl.options import AsJson, DataDir, TokenFile, WalletAddress
 from services.okeyctl.reach import Reach, reach
 
 _TIMEOUT_S: Final = 30.0
@@ -24,7 +25,7 @@ _INT64: Final = range(-(2**63), 2**63)
 """What the wallet's API can carry."""
 
 app = typer.Typer(
-    help="Accounts: freeze, grant, take back; and the key of the ledger.",
+    help="Accounts: balance, freeze, grant, take back; and the key of the ledger.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -37,9 +38,31 @@ T = TypeVar("T")
 
 
 @app.command()
+def balance(
+    account: Annotated[str, typer.Argument(help="A player's id, or any account's whole name.")],
+    as_json: AsJson = False,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    wallet: WalletAddress = None,
+    token_file: TokenFile = None,
+) -> None:
+    """What an account has: ayse, player:ayse, house:rake, table:<table>:escrow."""
+    name = account if ":" in account else _account(account)
+    request = wallet_pb2.GetAccountRequest(account=name)
+    with refusals():
+        way = reach("wallet", data_dir, wallet, token_file)
+        answer = _ask(way, lambda stub: stub.GetAccount(request, timeout=_TIMEOUT_S))
+    if as_json:
+        print(json_line(answer))
+    else:
+        state = "  closed" if answer.closed else "  frozen" if answer.frozen else ""
+        print(f"{answer.account}  {answer.balance:,} chips  {answer.version} postings{state}")
+
+
+@app.command()
 def freeze(
     player: str,
     reason: Reason,
+    as_json: AsJson = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
     wallet: WalletAddress = None,
     token_file: TokenFile = None,
@@ -49,13 +72,15 @@ def freeze(
     with refusals():
         way = reach("wallet", data_dir, wallet, token_file)
         answer = _ask(way, lambda stub: stub.FreezeAccount(request, timeout=_TIMEOUT_S))
-    print(f"{request.account} {'is frozen' if answer.changed else 'was frozen already'}")
+    text = f"{request.account} {'is frozen' if answer.changed else 'was frozen already'}"
+    print(json_line(answer) if as_json else text)
 
 
 @app.command()
 def unfreeze(
     player: str,
     reason: Reason,
+    as_json: AsJson = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
     wallet: WalletAddress = None,
     token_file: TokenFile = None,
@@ -65,7 +90,8 @@ def unfreeze(
     with refusals():
         way = reach("wallet", data_dir, wallet, token_file)
         answer = _ask(way, lambda stub: stub.UnfreezeAccount(request, timeout=_TIMEOUT_S))
-    print(f"{request.account} {'is not frozen any more' if answer.changed else 'was not frozen'}")
+    text = f"{request.account} {'is not frozen any more' if answer.changed else 'was not frozen'}"
+    print(json_line(answer) if as_json else text)
 
 
 @app.command()
@@ -74,6 +100,7 @@ def grant(
     chips: int,
     reason: Reason,
     key: Key = None,
+    as_json: AsJson = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
     wallet: WalletAddress = None,
     token_file: TokenFile = None,
@@ -86,7 +113,8 @@ def grant(
     with refusals():
         way = reach("wallet", data_dir, wallet, token_file)
         answer = _ask(way, lambda stub: stub.GrantChips(request, timeout=_TIMEOUT_S))
-    print(f"journal {answer.receipt.journal_id}: {chips:,} chips to {player}")
+    text = f"journal {answer.receipt.journal_id}: {chips:,} chips to {player}"
+    print(json_line(answer) if as_json else text)
 
 
 @app.command()
@@ -94,6 +122,7 @@ def reverse(
     journal: int,
     reason: Reason,
     key: Key = None,
+    as_json: AsJson = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
     wallet: WalletAddress = None,
     token_file: TokenFile = None,
@@ -106,7 +135,8 @@ def reverse(
     with refusals():
         way = reach("wallet", data_dir, wallet, token_file)
         answer = _ask(way, lambda stub: stub.ReverseJournal(request, timeout=_TIMEOUT_S))
-    print(f"journal {answer.receipt.journal_id} takes journal {journal} back")
+    text = f"journal {answer.receipt.journal_id} takes journal {journal} back"
+    print(json_line(answer) if as_json else text)
 
 
 @app.command("chain-key")

@@ -60,7 +60,7 @@ class Sandbox:
         process = await asyncio.create_subprocess_exec(
             *("bash", "-c", "\n".join(script)),
             cwd=self._folder,
-            env={**os.environ, **self._platform.environment_of_callers()},
+            env={**os.environ, **environment(self._platform)},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=PIPE,
             stderr=STDOUT,
@@ -74,6 +74,13 @@ class Sandbox:
         for placeholder, value in self._placeholders.items():
             text = text.replace(placeholder, value)
         return _PORT.sub(lambda port: self._ports.get(port[0], port[0]), text)
+
+
+def environment(platform: StartedPlatform) -> dict[str, str]:
+    """How `okeyctl` and the examples find the platform."""
+    services = ("lobby", "engine", "wallet", "rating")
+    addresses = {name.upper(): platform.state.address(name) for name in services}
+    return {**platform.environment_of_callers(), **addresses}
 
 
 def real_ports(platform: StartedPlatform) -> dict[str, str]:

@@ -19,7 +19,16 @@ ELSEWHERE = {
         "kubectl -n okey delete job -l okey/job=migration --ignore-not-found",
     ): "needs a cluster",
     ("docs/performance.md", "make bench"): "takes minutes",
-    ("docs/fairness.md", 'import { createHash, createHmac } from "node:crypto";'): "needs Node",
+    ("examples/README.md", ".venv/bin/python -m examples.web.edge --port 8080"): (
+        "tests/docs/test_web.py starts the same Envoy on a free port"
+    ),
+    (
+        "examples/README.md",
+        "TOKEN=$(.venv/bin/okeyctl token --player web) node examples/web/first_table.js",
+    ): "tests/docs/test_web.py runs it",
+    ("docs/fairness.md", 'import { createHash, createHmac } from "node:crypto";'): (
+        "tests/docs/test_fairness.py runs it"
+    ),
 }
 
 

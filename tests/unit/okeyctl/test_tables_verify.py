@@ -1,5 +1,6 @@
 """``okeyctl verify``: what a finished round proves, and what is said where it does not."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -12,7 +13,14 @@ from okey.table.public import REVEALED
 from services.engine.finished_round import find_round
 from services.engine.record import Row
 from services.engine.wire import event_message
-from services.okeyctl.tables_verify import Mismatch, PlayedRound, deal_of, proofs
+from services.okeyctl.tables_verify import (
+    Mismatch,
+    PlayedRound,
+    deal_of,
+    mismatch_as_json,
+    proof_as_json,
+    proofs,
+)
 from tests.factories import (
     PLAYERS,
     TABLE_ID,
@@ -186,3 +194,10 @@ def test_a_deal_belongs_to_its_round(match_no: int, round_no: int) -> None:
     played = first_round()
     with pytest.raises(Mismatch, match="DEAL_MISMATCH"):
         list(proofs(PlayedRound(TABLE_ID, match_no, round_no, played.shown, None)))
+
+
+def test_a_proof_and_a_mismatch_as_json() -> None:
+    proof = json.loads(proof_as_json("deal        gösterge R7"))
+    assert proof == {"check": "deal", "is_right": True, "shows": "gösterge R7"}
+    told = json.loads(mismatch_as_json(Mismatch("DEAL_MISMATCH", "the racks differ")))
+    assert (told["check"], told["is_right"]) == ("DEAL_MISMATCH", False)
