@@ -8,9 +8,10 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 TYPED := libs services tools deploy examples tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock run cluster demo test test-core test-rest test-all format lint protos protos-check \
+.PHONY: help setup lock run cluster demo test test-core test-rest test-browser test-all format lint protos protos-check \
 	protos-breaking protos-release \
-	bench arena mutations soak chaos chaos-tables manifests manifests-check sbom deploy-check docs-check clean
+	bench arena mutations soak chaos chaos-tables rollout manifests manifests-check sbom deploy-check \
+	docs-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +59,9 @@ test-core: setup ## unit tests of libs/okey; its lines and branches to 100 %
 test-rest: setup ## every other quick test: boundaries, services, databases, processes
 	$(BIN)/python -m pytest tests -q -n 2 -m "not core and not long and not system"
 
+test-browser: setup ## the page in a browser: whole matches, fingers, keys, phones, access (needs chromium)
+	$(BIN)/python -m pytest tests/browser -q -m ""
+
 test-all: setup ## all tests, the long and the whole-system ones too
 	$(BIN)/python -m pytest tests -q -m "" --hypothesis-profile=long
 
@@ -89,7 +93,7 @@ protos-breaking: setup ## fail if a change of protos/ breaks callers of the rele
 protos-release: setup ## make protos/ as it is the released interface, that later ones must not break
 	$(BIN)/python tools/protos.py release
 
-bench: setup ## measure hands, core, wallet, ratings, quick match and engine, each figure beside a reference
+bench: setup ## measure hands, core, wallet, ratings, quick match, engine and gateway, each beside a reference
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.hands
 	$(BIN)/python -m tests.bench.audit
@@ -97,6 +101,7 @@ bench: setup ## measure hands, core, wallet, ratings, quick match and engine, ea
 	$(BIN)/python -m tests.bench.rating
 	$(BIN)/python -m tests.bench.lobby
 	$(BIN)/python -m tests.bench.engine $(BENCH_ENGINE)
+	$(BIN)/python -m tests.bench.gateway
 
 arena: setup ## how strong the bots are, with 95 % intervals, on deals nothing was tuned on (20 min of CPU)
 	$(BIN)/python -m tests.bench.arena $(if $(ARENA_DEALS),--deals $(ARENA_DEALS))
@@ -115,6 +120,9 @@ chaos: setup ## three engines, 200 tables, checking clients, every fault; needs 
 
 chaos-tables: setup ## the same with one engine, which is killed and paused, and a database that is
 	$(BIN)/python -m tests.chaos.tables.run --tables $(TABLES) --minutes $(MINUTES) --seed $(SEED)
+rollout: setup ## restart everything one by one behind Envoy, while people play through it
+	$(BIN)/python -m tests.chaos.cluster.rollout --tables $(ROLLOUT_TABLES) --seed $(SEED)
+ROLLOUT_TABLES := 60
 TABLES := 200
 MINUTES := 5
 SEED := 1

@@ -5,7 +5,7 @@ What is retried is sent again unchanged, request_id included, so it takes effect
 
 import random
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
@@ -16,6 +16,7 @@ from okey_runtime.errors import RpcFailure, from_rpc_error
 
 Request = TypeVar("Request", contravariant=True)
 Response = TypeVar("Response", covariant=True)
+Message = TypeVar("Message", covariant=True)
 
 _REPEATABLE_CODES: Final = frozenset(
     {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
@@ -46,6 +47,18 @@ class UnaryMethod(Protocol[Request, Response]):
 
     def __call__(self, request: Request, /, *, timeout: float | None = None) -> Awaitable[Response]:
         """Call it."""
+        ...
+
+
+class Stream(Protocol[Message]):
+    """An open stream."""
+
+    def __aiter__(self) -> AsyncIterator[Message]:
+        """What comes, until it ends."""
+        ...
+
+    def cancel(self) -> bool:
+        """End it."""
         ...
 
 
@@ -83,6 +96,32 @@ class Calls:
                     raise failure from error
             address = failure.metadata.get("address") if failure.reason == _NOT_OWNER else None
             asked = elsewhere(address) if elsewhere is not None and address else method
+            await self.pause(failures)
+
+    async def messages(
+        self, open_stream: Callable[[], Stream[Message]]
+    ) -> AsyncGenerator[Message, None]:
+        """What a stream brings, opened again whenever it breaks or ends, until the caller stops;
+        close the generator then.
+
+        Raises:
+            RpcFailure: it was refused, or nobody has answered after the last try.
+        """
+        failures = 0
+        while True:
+            call = open_stream()
+            try:
+                async for message in call:
+                    failures = 0
+                    yield message
+                failures += 1
+            except grpc.aio.AioRpcError as error:
+                failure = from_rpc_error(error)
+                failures += 1
+                if not is_repeatable(failure) or failures >= self.policy.tries:
+                    raise failure from error
+            finally:
+                call.cancel()
             await self.pause(failures)
 
     async def pause(self, failures: int) -> None:

@@ -1,6 +1,8 @@
 """The client's connections, one a service address; redirects open further ones."""
 
 from collections.abc import Callable, Collection
+from functools import partial
+from typing import Final
 
 import grpc
 
@@ -10,6 +12,10 @@ from okey_runtime.tls import ClientTls, Plaintext, Security
 
 TokenProvider = Callable[[], str]
 """Gives the caller's token as it is now; asked for each call, so it may be renewed at any time."""
+
+
+ENGINE_HEADER: Final = "okey-engine"
+"""Metadata that tells the edge which engine a call is for (docs/api.md)."""
 
 
 class Channels:
@@ -22,10 +28,13 @@ class Channels:
         *,
         engine_tls_name: str = "",
         by_own_name: Collection[str] = (),
+        edge: str = "",
     ) -> None:
         """Every address but those ``by_own_name`` is an engine's, whose certificate says
-        ``engine_tls_name`` whatever address is dialled.
+        ``engine_tls_name`` whatever address is dialled. Behind an ``edge`` only that is dialled,
+        and it is told of the engine.
         """
+        self._edge = edge
         self._token_provider = token_provider
         self._security = security
         self._engine_security = security
@@ -38,11 +47,17 @@ class Channels:
         """The channel to that address (``host:port`` or ``dns:///name:port``)."""
         channel = self._by_address.get(address)
         if channel is None:
-            is_engine = address not in self._by_own_name
-            security = self._engine_security if is_engine else self._security
-            channel = open_channel(address, token=self._metadata, security=security)
+            channel = self._open(address)
             self._by_address[address] = channel
         return channel
+
+    def _open(self, address: str) -> grpc.aio.Channel:
+        if self._edge:
+            token = partial(self._metadata, "" if address == self._edge else address)
+            return open_channel(self._edge, token=token, security=self._security)
+        is_engine = address not in self._by_own_name
+        security = self._engine_security if is_engine else self._security
+        return open_channel(address, token=self._metadata, security=security)
 
     async def close(self) -> None:
         """End every call and close every connection."""
@@ -50,5 +65,6 @@ class Channels:
         for channel in channels.values():
             await channel.close()
 
-    def _metadata(self) -> Metadata:
-        return ((AUTHORIZATION, f"Bearer {self._token_provider()}"),)
+    def _metadata(self, engine: str = "") -> Metadata:
+        bearer = (AUTHORIZATION, f"Bearer {self._token_provider()}")
+        return (bearer, (ENGINE_HEADER, engine)) if engine else (bearer,)

@@ -30,7 +30,8 @@ class OkeyClient:
     Addresses are ``host:port`` or ``dns:///name:port``; a service whose address is left out cannot
     be used. ``token_provider`` is asked for every call. ``security`` is TLS, or plaintext; with
     TLS, ``engine_tls_name`` is the name in every engine's certificate, also where a redirect names
-    a bare address.
+    a bare address. From outside, ``edge_address`` stands for all the addresses: everything goes
+    there, redirects too.
     """
 
     def __init__(
@@ -45,18 +46,20 @@ class OkeyClient:
         clock: Clock | None = None,
         security: Security = Plaintext.ON_LOOPBACK,
         engine_tls_name: str = "",
+        edge_address: str = "",
     ) -> None:
         self._addresses = {
-            "lobby": lobby_address,
-            "engine": engine_address,
-            "wallet": wallet_address,
-            "rating": rating_address,
+            "lobby": edge_address or lobby_address,
+            "engine": edge_address or engine_address,
+            "wallet": edge_address or wallet_address,
+            "rating": edge_address or rating_address,
         }
         self._channels = Channels(
             token_provider,
             security,
             engine_tls_name=engine_tls_name,
             by_own_name=(lobby_address, wallet_address, rating_address),
+            edge=edge_address,
         )
         self._calls = Calls(clock or SystemClock(), policy or RetryPolicy())
 

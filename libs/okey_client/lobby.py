@@ -1,6 +1,7 @@
 """The lobby: making, finding, joining and leaving tables, and quick match."""
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -9,9 +10,9 @@ import grpc
 from okey.api.common.v1 import common_pb2
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from okey.rules.variant import BotLevel
-from okey_client.calls import Calls, is_repeatable, new_request_id
+from okey_client.calls import Calls, new_request_id
 from okey_client.table import TableClient
-from okey_runtime.errors import RpcFailure, from_rpc_error
+from okey_runtime.errors import RpcFailure
 
 _LIVE: Final = (
     lobby_pb2.TICKET_STATE_WAITING,
@@ -93,28 +94,17 @@ class LobbyClient:
     ) -> AsyncIterator[list[lobby_pb2.ListedTable]]:
         """The first page of such a list whenever it changes, in order, across broken streams."""
         request = lobby_pb2.WatchTablesRequest(tables=filters)
-        failures = 0
+        known: dict[str, lobby_pb2.ListedTable] = {}
         shown: list[lobby_pb2.ListedTable] | None = None
-        while True:
-            call = self._stub.WatchTables(request)
-            known: dict[str, lobby_pb2.ListedTable] = {}
-            try:
-                async for step in call:
-                    failures = 0
-                    known.update((table.table_id, table) for table in step.changed)
-                    tables = [known[table_id] for table_id in step.table_ids]
-                    known = {table.table_id: table for table in tables}
-                    if tables != shown:
-                        shown = tables
-                        yield tables
-            except grpc.aio.AioRpcError as error:
-                failure = from_rpc_error(error)
-                failures += 1
-                if not is_repeatable(failure) or failures >= self._calls.policy.tries:
-                    raise failure from error
-                await self._calls.pause(failures)
-            finally:
-                call.cancel()
+        # The first step of every stream tells all, so what is known of an earlier one does no harm.
+        async with aclosing(self._calls.messages(lambda: self._stub.WatchTables(request))) as steps:
+            async for step in steps:
+                known.update((table.table_id, table) for table in step.changed)
+                tables = [known[table_id] for table_id in step.table_ids]
+                known = {table.table_id: table for table in tables}
+                if tables != shown:
+                    shown = tables
+                    yield tables
 
     async def join_table(self, table_id: str, seat: int | None = None, invite: str = "") -> int:
         """Take the chosen seat, or any free one; a private table asks for its code. The seat."""
@@ -163,24 +153,15 @@ class LobbyClient:
 
     async def watch_ticket(self) -> AsyncIterator[lobby_pb2.Ticket]:
         """The newest ticket at each change until it is over, across broken streams."""
-        failures = 0
+        request = lobby_pb2.WatchTicketRequest()
         shown: lobby_pb2.Ticket | None = None
-        while shown is None or shown.state in _LIVE:
-            call = self._stub.WatchTicket(lobby_pb2.WatchTicketRequest())
-            try:
-                async for message in call:
-                    failures = 0
-                    if message.ticket != shown:
-                        shown = message.ticket
-                        yield shown
-            except grpc.aio.AioRpcError as error:
-                failure = from_rpc_error(error)
-                failures += 1
-                if not is_repeatable(failure) or failures >= self._calls.policy.tries:
-                    raise failure from error
-                await self._calls.pause(failures)
-            finally:
-                call.cancel()
+        async with aclosing(self._calls.messages(lambda: self._stub.WatchTicket(request))) as told:
+            async for message in told:
+                if message.ticket != shown:
+                    shown = message.ticket
+                    yield shown
+                if message.ticket.state not in _LIVE:
+                    return
 
     async def quick_match(
         self,

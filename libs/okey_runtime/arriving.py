@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, Final, NoReturn, TypeAlias
 
 import grpc
 
 from okey.errors import OkeyError
-from okey_runtime.errors import STATUS_DETAILS_KEY, MalformedRequest, status_code, to_status
+from okey_runtime.aborting import abort_with
+from okey_runtime.errors import MalformedRequest, to_status
 from okey_runtime.limits import Limited
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
-Take: TypeAlias = "Callable[[AsyncIterable[Any], Context], Awaitable[Any]]"
+Take: TypeAlias = "Callable[[Context], Awaitable[Any]]"
 
 _MOST: Final = 2_000
 _RETRY_MS: Final = 1_000
@@ -64,16 +65,12 @@ class Arrivals:
                 _RETRY_MS,
             ) from None
 
-    async def first_of(self, messages: AsyncIterable[Any]) -> AsyncIterator[Any]:
-        """The messages of a stream, of which the first is waited for like that."""
-        iterator = aiter(messages)
-        try:
-            first = await self.of(anext(iterator))
-        except StopAsyncIteration:
-            return
-        yield first
-        async for message in iterator:
+    async def first_of(self, read: Callable[[], Awaitable[Any]]) -> AsyncIterator[Any]:
+        """The messages of a stream up to EOF, of which the first is waited for like that."""
+        message = await self.of(read())
+        while message is not grpc.aio.EOF:
             yield message
+            message = await read()
 
     def _end_the_oldest(self) -> None:
         oldest = next(iter(self._waiting))
@@ -117,11 +114,12 @@ class ArrivalInterceptor(grpc.aio.ServerInterceptor):
         behaviour = handler.stream_unary or handler.unary_unary
         return grpc.stream_unary_rpc_method_handler(_answer(take, behaviour), **codec)
 
-    async def _each(self, messages: AsyncIterable[Any], context: Context) -> AsyncIterator[Any]:
+    async def _each(self, context: Context) -> AsyncIterator[Any]:
         """What a handler is given that takes a stream."""
-        return self._arrivals.first_of(messages)
+        # Not gRPC's own iterator: one that is left half-read keeps itself, and the call with it.
+        return self._arrivals.first_of(context.read)
 
-    async def _only(self, messages: AsyncIterable[Any], context: Context) -> Any:
+    async def _only(self, context: Context) -> Any:
         """The one message of a call; without it the call is refused."""
         try:
             message = await self._arrivals.of(context.read())
@@ -133,20 +131,20 @@ class ArrivalInterceptor(grpc.aio.ServerInterceptor):
 
 
 def _answer(take: Take, behaviour: Callable[[Any, Any], Awaitable[Any]]) -> Callable[..., Any]:
-    async def answer(messages: AsyncIterable[Any], context: Context) -> Any:
-        return await behaviour(await take(messages, context), context)
+    async def answer(_: object, context: Context) -> Any:
+        return await behaviour(await take(context), context)
 
     return answer
 
 
 def _stream(take: Take, behaviour: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    async def generate(messages: AsyncIterable[Any], context: Context) -> AsyncIterator[Any]:
-        async with aclosing(behaviour(await take(messages, context), context)) as responses:
+    async def generate(_: object, context: Context) -> AsyncIterator[Any]:
+        async with aclosing(behaviour(await take(context), context)) as responses:
             async for response in responses:
                 yield response
 
-    async def write(messages: AsyncIterable[Any], context: Context) -> None:
-        await behaviour(await take(messages, context), context)
+    async def write(_: object, context: Context) -> None:
+        await behaviour(await take(context), context)
 
     return generate if inspect.isasyncgenfunction(behaviour) else write
 
@@ -155,6 +153,4 @@ async def _refuse(context: Context, error: OkeyError) -> NoReturn:
     """End the call, which nobody within has seen; always raises, as ``abort`` does."""
     status = to_status(error)
     assert status is not None, f"{error!r} is told to callers"
-    details = ((STATUS_DETAILS_KEY, status.SerializeToString()),)
-    await context.abort(status_code(status), status.message, details)
-    raise AssertionError("unreachable")
+    await abort_with(context, status)

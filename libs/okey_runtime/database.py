@@ -83,6 +83,17 @@ class Database:
         self._admit()
         return await self._shielded(self._backend.read(work))
 
+    async def scrub(self) -> None:
+        """Leave nothing in the files of what was deleted before; of PostgreSQL's its vacuum and its
+        archive of logs take care.
+
+        Raises:
+            DatabaseAway: no database.
+            DatabaseBusy: a long read is in the way; try again.
+        """
+        self._admit()
+        await self._shielded(self._backend.scrub())
+
     async def close(self) -> None:
         """Let what is under way end, then close every connection; later calls raise
         ``DatabaseAway``.

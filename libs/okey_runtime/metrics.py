@@ -5,7 +5,7 @@ event loop runs.
 import asyncio
 import threading
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 from prometheus_client import (
@@ -26,6 +26,9 @@ LATENCY_BUCKETS_S: Final = (
 
 _LAG_PROBE_MS: Final = 500
 _STOP_POLL_S: Final = 0.05
+MOST_AT_ONCE: Final = 32
+"""Scrapes; a Prometheus or two make one each in many seconds."""
+_SILENCE_S: Final = 5
 
 LOOP_LAG_S: Final = Histogram(
     "okey_event_loop_lag_seconds",
@@ -99,8 +102,37 @@ async def watch_loop_lag(clock: Clock, histogram: Histogram = LOOP_LAG_S) -> Non
 
 
 class _QuietHandler(WSGIRequestHandler):
+    timeout = _SILENCE_S
+
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Scrapes are not worth a line."""
+
+
+class _BoundedServer(ThreadingWSGIServer):
+    """A thread a connection, and so many at once; whoever comes beyond that is hung up on."""
+
+    request_queue_size = 128
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._room = threading.BoundedSemaphore(MOST_AT_ONCE)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve the connection in a thread, if there is room."""
+        if self._room.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Serve it, and make room for the next."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that breaks off or says nothing is none of ours to explain."""
 
 
 class MetricsServer:
@@ -110,7 +142,7 @@ class MetricsServer:
 
     def __init__(self, host: str, port: int, registry: CollectorRegistry = REGISTRY) -> None:
         self._server = make_server(
-            host, port, make_wsgi_app(registry), ThreadingWSGIServer, handler_class=_QuietHandler
+            host, port, make_wsgi_app(registry), _BoundedServer, handler_class=_QuietHandler
         )
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(_STOP_POLL_S,), name="metrics", daemon=True

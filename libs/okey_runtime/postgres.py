@@ -54,6 +54,9 @@ class PostgresBackend:
             _AWAY_STATES - {READ_ONLY_TRANSACTION},
         )
 
+    async def scrub(self) -> None:
+        """Nothing: the server's vacuum frees what was deleted, and its logs are the operators'."""
+
     async def close(self) -> None:
         """Close the pool."""
         await self._engine.dispose()

@@ -8,17 +8,17 @@ import secrets
 import time
 from collections.abc import Awaitable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NoReturn, Protocol, TypeAlias
 
 import grpc
 import structlog
 
+from okey_runtime.aborting import abort_with
 from okey_runtime.access import AccessTable
 from okey_runtime.auth import bearer_token
 from okey_runtime.bad_tokens import BadTokens
 from okey_runtime.deadline import set_deadline
 from okey_runtime.errors import (
-    STATUS_DETAILS_KEY,
     RpcFailure,
     internal_status,
     reason_of,
@@ -199,18 +199,15 @@ class ServedCall:
         elif isinstance(error, Exception | asyncio.CancelledError):
             await self._refuse(error)
 
-    async def _refuse(self, error: BaseException) -> None:
+    async def _refuse(self, error: BaseException) -> NoReturn:
         """End the call with the error's status; always raises, as ``abort`` does."""
         status = to_status(error)
         if status is None:
             error_id = secrets.token_hex(8)
             status = internal_status(error_id)
             _log.error("unexpected_error", error_id=error_id, exc_info=error)
-        code = status_code(status)
-        self._ended(code.name, reason_of(status))
-        await self._context.abort(
-            code, status.message, ((STATUS_DETAILS_KEY, status.SerializeToString()),)
-        )
+        self._ended(status_code(status).name, reason_of(status))
+        await abort_with(self._context, status)
 
     def _ended(self, code: str, reason: str = "") -> None:
         self._method.metrics.ended(code, time.perf_counter() - self._started_s)

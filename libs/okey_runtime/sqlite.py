@@ -17,7 +17,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
-from okey_runtime.storage import DatabaseAway, Isolation, T, Work
+from okey_runtime.storage import DatabaseAway, DatabaseBusy, Isolation, T, Work
 
 BUSY_TIMEOUT_MS: Final = 5_000
 # A thread that waits for the interpreter lock beside a busy event loop gets it after this long. The
@@ -60,6 +60,20 @@ class SqliteBackend:
         """Run the work on the last committed state; writers do not wait for it."""
         return await _in_thread(self._readers, self._read_engine, work)
 
+    async def scrub(self) -> None:
+        """Bring the log into the file, where deleted content is zeros, and empty it."""
+        await asyncio.get_running_loop().run_in_executor(self._writer, self._empty_the_log)
+
+    def _empty_the_log(self) -> None:
+        connection = self._write_engine.raw_connection()
+        try:
+            # Says whether a reader was in the way for as long as BUSY_TIMEOUT_MS.
+            is_busy, *_ = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            connection.close()
+        if is_busy:
+            raise DatabaseBusy("a read keeps the database's log from being emptied; try again")
+
     async def close(self) -> None:
         """Let running work end, then close all connections (which checkpoints the WAL)."""
         for pool in (self._readers, self._writer):
@@ -87,6 +101,8 @@ def sqlite_engine(url: URL, begin: str, connections: int) -> Engine:
         connection.isolation_level = None
         if is_writer:
             connection.execute("PRAGMA journal_mode = WAL")
+            # What is deleted is gone from the file too: names of players must be.
+            connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA query_only = {'OFF' if is_writer else 'ON'}")

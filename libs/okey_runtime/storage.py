@@ -54,6 +54,10 @@ class Backend(Protocol):
         """Run the work on one consistent snapshot; it cannot write."""
         ...
 
+    async def scrub(self) -> None:
+        """Leave nothing in the database's own files of what was deleted, as far as it is ours."""
+        ...
+
     async def close(self) -> None:
         """Give every connection back."""
         ...

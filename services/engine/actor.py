@@ -166,7 +166,10 @@ class TableActor:
         request: Request | None = None,
         names: tuple[tuple[str, str], ...] = (),
     ) -> asyncio.Future[Accepted]:
-        """Queue a command of the engine's own, whatever waits already; its time is now."""
+        """Queue a command of the engine's own, whatever waits already; its time is now, or the end
+        of a standstill.
+        """
+        self._standstill.notice()  # this may be the first thing that runs after a pause
         envelope = self._envelope(command, request, names)
         self._queue.append(envelope)
         self._wake_up()

@@ -35,6 +35,7 @@ from services.engine.feed import FedStore, Feed
 from services.engine.forwarding import Forwarding
 from services.engine.group_commit import GroupCommit
 from services.engine.here import Here
+from services.engine.interventions import Interventions
 from services.engine.invite_store import InviteStore
 from services.engine.invites import Invites
 from services.engine.journal import Journal
@@ -95,6 +96,7 @@ class _Parts:
     feed: Feed
     ownership: Ownership
     tables: Tables
+    interventions: Interventions
     sharing: Sharing
     voiding: Voiding
     money: MoneyEvents
@@ -160,7 +162,7 @@ class EngineApp:
         self._tables, self._sharing = parts.tables, parts.sharing
         host.spawn(parts.commit.run(), "group-commit")
         host.spawn(parts.tables.timers.run(), "timers")
-        host.spawn(parts.tables.run(), "loading")
+        host.spawn(parts.tables.recovery.run(), "loading")
         host.spawn(parts.standstill.run(), "standstill")
         count = await until_there(parts.sharing.join)
         _log.info("tables_found", count=count)
@@ -217,10 +219,21 @@ class EngineApp:
             settings.renew_ms,
             lambda: host.is_serving,
         )
-        voiding = Voiding(tables, journal, operators, wallet, clock)
+        interventions = Interventions(tables, journal, operators, clock)
+        voiding = Voiding(interventions, journal, operators, wallet, clock)
         money = MoneyEvents(journal, operators)
         return _Parts(
-            token, journal, commit, standstill, feed, ownership, tables, sharing, voiding, money
+            token,
+            journal,
+            commit,
+            standstill,
+            feed,
+            ownership,
+            tables,
+            interventions,
+            sharing,
+            voiding,
+            money,
         )
 
     def _serve(
@@ -262,14 +275,22 @@ class EngineApp:
             host.grpc,
         )
         engine_pb2_grpc.add_OperatorServiceServicer_to_server(
-            OperatorServicer(tables, parts.voiding, parts.money, everywhere, here, forwarding),
+            OperatorServicer(
+                tables,
+                parts.interventions,
+                parts.voiding,
+                parts.money,
+                everywhere,
+                here,
+                forwarding,
+            ),
             host.grpc,
         )
         peer_pb2_grpc.add_PeerServiceServicer_to_server(
             PeerServicer(tables, sharing, here, summaries), host.grpc
         )
         players_pb2_grpc.add_PlayerDataServiceServicer_to_server(
-            PlayerDataServicer(Players(self._database), tables), host.grpc
+            PlayerDataServicer(Players(self._database), tables, everywhere), host.grpc
         )
         self._events = EventServicer(parts.feed, clock, shedding)
         events_pb2_grpc.add_EventServiceServicer_to_server(self._events, host.grpc)

@@ -92,6 +92,21 @@ class Everywhere:
                 _log.warning("peer_does_not_look", engine=member.engine, error=str(answer))
         return sum(answer for answer in answers if isinstance(answer, int))
 
+    async def forget(self, player: str) -> None:
+        """Have every other engine forget the player's name. Raises ``OwnerAway`` where one does
+        not answer; once it is dead it knows nothing any more.
+        """
+        board = await self._routes.board()
+        others = [each for each in board.living() if each.engine != self._engine]
+        try:
+            await asyncio.gather(
+                *(self._peers.forget_player(each.address, player) for each in others)
+            )
+        except RpcFailure as failure:
+            raise OwnerAway(
+                f"an engine does not answer ({failure}), and may show the name still; ask again"
+            ) from failure
+
     async def member(self, engine: str) -> Member:
         """The engine of this name. Raises ``NoSuchEngine`` for one that does not live."""
         board = await self._routes.board()

@@ -10,6 +10,7 @@ from typing import Any, Concatenate, Final, NoReturn, Protocol, TypeVar
 
 import grpc
 
+from okey_runtime.aborting import abort
 from okey_runtime.errors import STATUS_DETAILS_KEY, from_rpc_error
 from okey_runtime.service_token import AUTHORIZATION
 from okey_runtime.trace import outgoing_trace
@@ -109,8 +110,7 @@ class Call:
             for key, value in error.trailing_metadata() or ()
             if key == STATUS_DETAILS_KEY and isinstance(value, bytes)
         )
-        await self._context.abort(error.code(), error.details() or "", details)
-        raise AssertionError("abort raises")
+        await abort(self._context, error.code(), error.details() or "", details)
 
     def _metadata(self) -> list[tuple[str, str | bytes]]:
         return [(key, value) for key, value in self._context.invocation_metadata() or ()]

@@ -10,7 +10,7 @@ from okey_runtime import failpoints
 from okey_runtime.database import Database, Isolation
 from services.engine.appending import Append, Verdict, append_batch
 from services.engine.archive import StoredRow, stored_rows
-from services.engine.players import NOWHERE
+from services.engine.players import refuse_closed
 from services.engine.record import EventKinds, Row
 from services.engine.schema import cursors, journal, players, seated, snapshots, tables
 from services.engine.set_based import put_newer
@@ -140,11 +140,11 @@ class Journal:
         return [Registered(row.table_id, row.created_ms, row.is_closed) for row in found]
 
     async def seated_at(self, player: str) -> str:
-        """The table where the player sits, or empty (W3)."""
-        query = select(seated.c.table_id).where(
-            seated.c.player == player, seated.c.table_id != NOWHERE
-        )
-        return await self._database.read(lambda c: c.execute(query).scalar()) or ""
+        """The table where the player sits, or empty (W3). Raises ``PlayerClosed``."""
+        query = select(seated.c.table_id).where(seated.c.player == player)
+        table_id = await self._database.read(lambda c: c.execute(query).scalar()) or ""
+        refuse_closed(player, table_id)
+        return table_id
 
     async def names(self, player_ids: Iterable[str]) -> Mapping[str, str]:
         """Display names by player, without those that have none."""

@@ -12,6 +12,7 @@ from okey_runtime.identity import Role, current_identity
 from services.engine.everywhere import Everywhere
 from services.engine.forwarding import Forwarding, forwarded
 from services.engine.here import Here
+from services.engine.interventions import Interventions
 from services.engine.money_events import MoneyEvents
 from services.engine.peer_servicer import running_matches
 from services.engine.player_commands import request_of
@@ -54,6 +55,7 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
     def __init__(
         self,
         tables: Tables,
+        interventions: Interventions,
         voiding: Voiding,
         money: MoneyEvents,
         everywhere: Everywhere,
@@ -62,6 +64,7 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
     ) -> None:
         self.forwarding: Final = forwarding
         self._tables = tables
+        self._interventions = interventions
         self._voiding = voiding
         self._money = money
         self._everywhere = everywhere
@@ -75,7 +78,7 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         return engine_pb2.ListTablesResponse(
             tables=page.tables,
             next_page_token=page.tables[-1].table_id if page.has_more and page.tables else "",
-            is_maintenance=self._tables.is_maintenance,
+            is_maintenance=self._tables.maintenance.is_on,
         )
 
     @forwarded
@@ -84,7 +87,7 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
     ) -> engine_pb2.VoidMatchResponse:
         """Void the running match (M10)."""
         operator = current_identity().subject
-        accepted = await self._tables.void(
+        accepted = await self._interventions.void(
             request.table_id,
             c.VoidMatch(operator, request.reason),
             request_of(operator, request, request.request_id),
@@ -112,7 +115,7 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         self, request: engine_pb2.ReleaseTableRequest, context: Context
     ) -> engine_pb2.ReleaseTableResponse:
         """Load the table anew."""
-        actor = await self._tables.release(request.table_id)
+        actor = await self._interventions.release(request.table_id)
         return engine_pb2.ReleaseTableResponse(seq=actor.seq)
 
     async def MoveTable(
@@ -148,7 +151,7 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
         self, request: engine_pb2.SetMaintenanceRequest, context: Context
     ) -> engine_pb2.SetMaintenanceResponse:
         """Refuse new tables and matches at every engine, or allow them again."""
-        await self._tables.set_maintenance(request.is_on, current_identity().subject)
+        await self._interventions.set_maintenance(request.is_on, current_identity().subject)
         elsewhere = await self._everywhere.look()
         return engine_pb2.SetMaintenanceResponse(
             running_matches=running_matches(self._tables) + elsewhere
@@ -160,7 +163,7 @@ class OperatorServicer(engine_pb2_grpc.OperatorServiceServicer):
     ) -> engine_pb2.QuarantineTableResponse:
         """Make a table stand still, in the caller's name."""
         reason = f"{current_identity().subject}: {request.reason}"
-        changed = await self._tables.quarantine(request.table_id, reason)
+        changed = await self._interventions.quarantine(request.table_id, reason)
         return engine_pb2.QuarantineTableResponse(changed=changed)
 
     async def ExportMoneyEvents(

@@ -20,7 +20,7 @@ _ENGINE: Final = {Role.ENGINE}
 
 ACCESS: Final = AccessTable.of(
     SERVICE,
-    {"Look": _ENGINE, "HandOver": _ENGINE, "Leave": _ENGINE, "ListOwnTables": _ENGINE},
+    dict.fromkeys(("Look", "HandOver", "Leave", "ListOwnTables", "ForgetPlayer"), _ENGINE),
 )
 
 _MATCH_PHASES: Final = (Phase.STARTING, Phase.PLAYING, Phase.PAUSE, Phase.SETTLING)
@@ -70,3 +70,10 @@ class PeerServicer(peer_pb2_grpc.PeerServiceServicer):
     ) -> peer_pb2.ListOwnTablesResponse:
         """A page of the tables of this engine."""
         return await self._summaries.page(request.page_size, request.after)
+
+    async def ForgetPlayer(
+        self, request: peer_pb2.ForgetPlayerRequest, context: Context
+    ) -> peer_pb2.ForgetPlayerResponse:
+        """No table here shows the name any more."""
+        self._tables.forget(request.player_id)
+        return peer_pb2.ForgetPlayerResponse()

@@ -66,6 +66,11 @@ class Peers:
         request = peer_pb2.ListOwnTablesRequest(page_size=page_size, after=after)
         return await _asked(self._stub(address).ListOwnTables, request, _TIMEOUT_S)
 
+    async def forget_player(self, address: str, player: str) -> None:
+        """Have it forget the player's name."""
+        request = peer_pb2.ForgetPlayerRequest(player_id=player)
+        await _asked(self._stub(address).ForgetPlayer, request, _TIMEOUT_S)
+
     def forget_all_but(self, addresses: frozenset[str]) -> list[grpc.aio.Channel]:
         """The channels to engines that are no members any more, to be closed."""
         return [

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, select
 
 from okey.errors import OkeyError, Refused
 from okey_runtime.database import Database, Isolation
+from okey_runtime.erasable import refuse_unknown
 from services.engine.appending import SitsElsewhere
 from services.engine.errors import SeatedElsewhere
 from services.engine.schema import players, seated
@@ -39,6 +40,7 @@ class Kept:
     display_name: str
     table_id: str
     is_closed: bool
+    is_known: bool
 
 
 class Players:
@@ -54,18 +56,23 @@ class Players:
             name = select(players.c.display_name).where(players.c.player == player)
             table_id = _seat(connection, player)
             is_closed = table_id == NOWHERE
-            display_name = connection.execute(name).scalar() or ""
-            return Kept(display_name, "" if is_closed else table_id, is_closed)
+            display_name = connection.execute(name).scalar()
+            is_known = display_name is not None or bool(table_id)
+            return Kept(display_name or "", "" if is_closed else table_id, is_closed, is_known)
 
         return await self._database.read(read)
 
-    async def close(self, player: str) -> bool:
-        """Close the id for good and forget its name; whether it was open.
+    async def close(self, player: str, *, allow_unknown: bool = False) -> bool:
+        """Close the id for good and forget its name, also in the database's files; whether it was
+        open.
 
-        Raises ``PlayerSeated``.
+        Raises ``PlayerSeated``, ``PlayerUnknown``.
         """
 
         def work(connection: Connection) -> bool:
+            name = select(players.c.player).where(players.c.player == player)
+            is_known = bool(_seat(connection, player) or connection.execute(name).scalar())
+            refuse_unknown(player, is_known=is_known, is_allowed=allow_unknown)
             row = {"player": player, "table_id": NOWHERE}
             is_new = bool(insert_new(connection, seated, [row]))
             table_id = _seat(connection, player)
@@ -76,13 +83,23 @@ class Players:
             connection.execute(delete(players).where(players.c.player == player))
             return is_new
 
-        return await self._database.transact(work, Isolation.READ_COMMITTED)
+        was_open = await self._database.transact(work, Isolation.READ_COMMITTED)
+        await self._database.scrub()
+        return was_open
+
+
+def refuse_closed(player: str, table_id: str) -> None:
+    """Return unless a player that sits there has a closed id. Raises ``PlayerClosed``."""
+    if table_id == NOWHERE:
+        raise PlayerClosed(f"the id {player} is closed for good: it gets no seat any more")
 
 
 def no_seat_for(verdict: SitsElsewhere) -> OkeyError:
     """Why the player cannot sit down."""
-    if verdict.table_id == NOWHERE:
-        return PlayerClosed(f"the id {verdict.player} is closed for good: it gets no seat any more")
+    try:
+        refuse_closed(verdict.player, verdict.table_id)
+    except PlayerClosed as closed:
+        return closed
     return SeatedElsewhere(verdict.player, verdict.table_id)
 
 

@@ -114,12 +114,16 @@ class Relay:
         checkpoints: Checkpoints,
         clock: Clock,
         idle: Callable[[TableActor], None],
+        goes: Callable[[], bool],
     ) -> None:
-        """``idle`` is called each time when a table's rows are all answered."""
+        """``idle`` is called each time when a table's rows are all answered; ``goes`` says whether
+        the engine goes, so that it was the sink that took its time.
+        """
         self._sink = sink
         self._checkpoints = checkpoints
         self._clock = clock
         self._idle = idle
+        self._goes = goes
         self._waiting: dict[str, deque[_Waiting]] = {}
         self._oldest_ms: dict[str, int] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -198,7 +202,8 @@ class Relay:
                     answer = await self._sink.deliver(call)
             except Uncertain:
                 RELAY_ANSWERS.labels(self.name, "UNCERTAIN").inc()
-                await self._give_up_overdue(actor)
+                if self._goes():
+                    await self._give_up_overdue(actor)
                 await asyncio.sleep(next(waits))
                 continue
             RELAY_ANSWERS.labels(self.name, "DECLINED" if answer.declined else "OK").inc()
@@ -253,9 +258,12 @@ class Relays:
         checkpoints: Checkpoints,
         clock: Clock,
         idle: Callable[[TableActor], None],
+        goes: Callable[[], bool],
     ) -> None:
-        """``idle`` is called each time when one of them has nothing left of a table."""
-        self._relays = [Relay(sink, checkpoints, clock, idle) for sink in sinks]
+        """``idle`` is called each time when one of them has nothing left of a table; ``goes`` says
+        whether the engine goes.
+        """
+        self._relays = [Relay(sink, checkpoints, clock, idle, goes) for sink in sinks]
 
     def push(self, actor: TableActor, change: Change) -> None:
         """Carry what a committed row asks for."""

@@ -116,7 +116,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self, request: engine_pb2.OpenTableRequest, context: Context
     ) -> engine_pb2.OpenTableResponse:
         """Make a table; the player takes seat 0 (W1)."""
-        refuse_in_maintenance(self._tables.is_maintenance)
+        refuse_in_maintenance(self._tables.maintenance.is_on)
         self._shedding.refuse_if_busy()
         config = _config(request, self._rules, self._settings)
         actor, accepted = await self._tables.open(
@@ -135,7 +135,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self, request: engine_pb2.TakeSeatRequest, context: Context
     ) -> engine_pb2.TakeSeatResponse:
         """Sit a player down."""
-        refuse_in_maintenance(self._tables.is_maintenance)
+        refuse_in_maintenance(self._tables.maintenance.is_on)
         self._shedding.refuse_if_busy()
         knock = Knock(request.player, request.player, request.invite)
         actor = await self._invites.let_in(request.table_id, knock)

@@ -54,6 +54,11 @@ class Standstill:
         """Whether nothing can be decided now."""
         return self.since_ms is not None
 
+    def goes(self) -> bool:
+        """Whether something can be decided now; to be asked by what judges how long others took."""
+        self.notice()
+        return not self.is_on
+
     async def over(self) -> None:
         """Return when something can be decided."""
         await self._moving.wait()

@@ -27,7 +27,7 @@ def tell_engine(status: Status, name: str, tables: Tables, standstill: Standstil
 
 def _outbox(tables: Tables) -> Found:
     """How long the oldest row has waited for each sink's answer."""
-    waits = tables.oldest_waiting_s()
+    waits = tables.relays.oldest_waiting_s()
     told = ", ".join(f"{sink} {seconds:.0f} s behind" for sink, seconds in sorted(waits.items()))
     longest = max(waits.values(), default=0.0)
     advice = "see docs/runbooks/relay-stuck.md"
@@ -43,7 +43,7 @@ def _standing(tables: Tables, standstill: Standstill) -> Found:
     if standstill.is_on:
         told = f"nothing was decided for {standstill.standing_s():.0f} s: every clock stands still"
         return Found(WRONG, told, "see its database: docs/runbooks/engine-slow.md")
-    if tables.quarantined:
-        told = f"{len(tables.quarantined)} tables stand still (quarantine)"
+    if tables.quarantine.tables:
+        told = f"{len(tables.quarantine.tables)} tables stand still (quarantine)"
         return Found(WARNING, told, "see docs/runbooks/table-quarantined.md")
     return Found(OK, "none stands still")

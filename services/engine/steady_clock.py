@@ -42,15 +42,27 @@ class SteadyClock:
 
 
 async def common_clock(machine: Clock, ask: Callable[[], Awaitable[int]]) -> SteadyClock:
-    """A clock by a time that all engines share, read half-way between asking and being answered.
+    """A clock by a time that all engines share.
 
-    So it is wrong by up to half of what the answer took, and a player's clock with it where a table
-    changes hands: a slow answer is asked for again, and the quickest one counts.
+    Whatever it was wrong by, a player's clock would be too where a table changes hands. The time
+    was told at some moment between the question and the reading of its answer, which may have lain
+    unread for long: so each answer only bounds by how much the clocks differ, and others are asked
+    for until the bounds lie close to each other, or are no better after ten.
     """
-    looks: list[tuple[int, int]] = []
-    while len(looks) < _MOST_LOOKS and (not looks or min(looks)[0] > _QUICK_MS):
-        asked_ms = machine.monotonic_ms()
-        now_ms = await ask()
-        answered_ms = machine.monotonic_ms()
-        looks.append((answered_ms - asked_ms, now_ms - (asked_ms + answered_ms) // 2))
-    return SteadyClock(machine, min(looks)[1])
+    least_ms, most_ms = await _bounds(machine, ask)
+    for _ in range(_MOST_LOOKS - 1):
+        if most_ms - least_ms <= _QUICK_MS:
+            break
+        at_least_ms, at_most_ms = await _bounds(machine, ask)
+        least_ms, most_ms = max(least_ms, at_least_ms), min(most_ms, at_most_ms)
+        # A millisecond is what rounding costs; more says that one of the two was set meanwhile.
+        if least_ms > most_ms + 1:
+            least_ms, most_ms = at_least_ms, at_most_ms
+    return SteadyClock(machine, (least_ms + most_ms) // 2)
+
+
+async def _bounds(machine: Clock, ask: Callable[[], Awaitable[int]]) -> tuple[int, int]:
+    """By how much the common time is at least and at most ahead of the monotonic clock."""
+    asked_ms = machine.monotonic_ms()
+    now_ms = await ask()
+    return now_ms - machine.monotonic_ms(), now_ms - asked_ms

@@ -32,11 +32,11 @@ class Summaries:
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(_LOADED_WITHIN_S):
-                await self._tables.loaded()
+                await self._tables.recovery.over()
         live = {actor.table_id: actor for actor in self._tables.live()}
         for table_id in self._made.keys() - live.keys():
             del self._made[table_id]
-        stopped = self._tables.quarantined
+        stopped = self._tables.quarantine.tables
         wanted = sorted(t for t in live.keys() | stopped.keys() if t > after)
         return peer_pb2.ListOwnTablesResponse(
             tables=[

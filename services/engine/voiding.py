@@ -19,11 +19,11 @@ from okey_runtime.codec import UndecodableMessage
 from okey_runtime.logging import get_logger
 from services.engine.archive import StoredRow
 from services.engine.errors import NoSuchTable, TableQuarantined, WalletAway
+from services.engine.interventions import Interventions
 from services.engine.journal import Journal
 from services.engine.operators import Operators, Voided
 from services.engine.record import Request, Row, decode_events
 from services.engine.relay import Answer, Uncertain
-from services.engine.tables import Tables
 from services.engine.wallet_sink import WalletSink
 
 _log = get_logger(__name__)
@@ -52,9 +52,14 @@ class Voiding:
     """What operators do to a table that must not go on."""
 
     def __init__(
-        self, tables: Tables, journal: Journal, operators: Operators, wallet: Wallet, clock: Clock
+        self,
+        interventions: Interventions,
+        journal: Journal,
+        operators: Operators,
+        wallet: Wallet,
+        clock: Clock,
     ) -> None:
-        self._tables = tables
+        self._interventions = interventions
         self._journal = journal
         self._operators = operators
         self._wallet = wallet
@@ -70,7 +75,7 @@ class Voiding:
         if known is None:
             try:
                 command = c.VoidTable(operator, reason)
-                return Ended((await self._tables.void(table_id, command, asked)).seq)
+                return Ended((await self._interventions.void(table_id, command, asked)).seq)
             except TableQuarantined:
                 known = await self._begin(table_id, operator, reason)
         return await self._go_on(table_id, known)
@@ -100,7 +105,7 @@ class Voiding:
             _log.info("wallet_told", table_id=table_id, declined=answer.declined)
         if not voided.is_done:
             await self._operators.finish_void(table_id, self._clock.now_ms())
-            self._tables.close_voided(table_id)
+            self._interventions.close_voided(table_id)
         return Ended(0, voided.match_ids, left)
 
 

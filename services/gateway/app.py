@@ -25,7 +25,7 @@ class GatewayApp:
     def __init__(self, settings: GatewaySettings) -> None:
         self._settings = settings
         self._client: OkeyClient | None = None
-        self._sessions: Sessions | None = None
+        self._shared: Shared | None = None
         self._web: WebServer | None = None
         self._serving: asyncio.Task[None] | None = None
 
@@ -50,6 +50,12 @@ class GatewayApp:
         assert self._web is not None, "started before it is asked for"
         return self._web.url
 
+    @property
+    def shared(self) -> Shared:
+        """What its connections share, once started."""
+        assert self._shared is not None, "started before it is asked for"
+        return self._shared
+
     async def start(self, host: ServiceServer) -> None:
         """Bind the port, and serve.
 
@@ -68,7 +74,7 @@ class GatewayApp:
             security=host.security,
             engine_tls_name=settings.tls_engine_name,
         )
-        self._sessions = Sessions(
+        sessions = Sessions(
             settings.gateway_connections,
             settings.gateway_connections_per_player,
             settings.gateway_return_within_ms,
@@ -76,8 +82,8 @@ class GatewayApp:
         bounds = Bounds(
             settings.gateway_queue_frames, settings.gateway_hello_ms, settings.gateway_cut_grace_ms
         )
-        shared = Shared(self._client, host.verifier, self._sessions, bounds, host.clock)
-        web = make_web(shared, self._guests(host), host.readiness, settings.hosts)
+        self._shared = Shared(self._client, host.verifier, sessions, bounds, host.clock)
+        web = make_web(self._shared, self._guests(host), host.readiness, settings.hosts)
         self._web = WebServer(
             web,
             settings.listen_host,
@@ -86,14 +92,14 @@ class GatewayApp:
             settings.tls_key_file,
         )
         host.status.fact("page", lambda: self.url)
-        host.status.figure("connections", self._sessions.__len__)
+        host.status.figure("connections", sessions.__len__)
         self._serving = host.spawn(self._web.run_until_stopped(), "web")
         await self._web.wait_ready()
 
     async def drain(self) -> None:
         """Send every connection away, then take no more requests."""
-        if self._sessions is not None:
-            await self._sessions.drain()
+        if self._shared is not None:
+            await self._shared.sessions.drain()
         if self._web is not None and self._serving is not None:
             self._web.stop()
             await self._serving

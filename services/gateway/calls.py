@@ -12,9 +12,10 @@ from okey_runtime.logging import log_context
 from okey_runtime.trace import adopt_trace
 from services.gateway.answers import answer, body_of
 from services.gateway.caller import speaking_with
+from services.gateway.encoding import encode
 from services.gateway.guests import Guests, GuestsNotOffered
 from services.gateway.offered import find_rpc
-from services.gateway.wire import from_json, to_json
+from services.gateway.wire import from_json
 
 
 async def sign_in(request: Request, guests: Guests | None, verifier: TokenVerifier) -> Response:
@@ -46,7 +47,7 @@ async def call(request: Request, client: OkeyClient, verifier: TokenVerifier) ->
     message = from_json(await body_of(request), rpc.request())
     adopt_trace(())
     with speaking_with(token), log_context(player_id=caller.subject):
-        return answer(to_json(await client.call(rpc.home, rpc.at, message)))
+        return answer(encode(await client.call(rpc.home, rpc.at, message)))
 
 
 def _token(request: Request) -> str | None:

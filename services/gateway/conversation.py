@@ -47,9 +47,9 @@ class Conversation:
             attach = {_OF_HELLO[key]: hello[key] for key in _OF_HELLO if key in hello}
             await self._answered(self._play({"attach": attach}))
 
-    async def take(self, text: str) -> None:
+    async def take(self, frame: str | bytes) -> None:
         """Do what one frame asks; what cannot be used is answered so."""
-        await self._answered(self._do(text))
+        await self._answered(self._do(frame))
 
     async def _answered(self, doing: Awaitable[None]) -> None:
         try:
@@ -57,8 +57,8 @@ class Conversation:
         except OkeyError as error:
             self._send(frames.error(failure_for(error)))
 
-    async def _do(self, text: str) -> None:
-        kind, said = frames.read(text)
+    async def _do(self, frame: str | bytes) -> None:
+        kind, said = frames.read(frame)
         match kind:
             case "play":
                 await self._play(said)

@@ -11,9 +11,10 @@ from okey_client.calls import is_repeatable
 from okey_client.resumed import Message
 from okey_runtime.errors import MalformedRequest, RpcFailure
 from okey_runtime.identity import Identity
+from services.gateway.encoding import encode
 from services.gateway.ending import Ending
 from services.gateway.failures import error_object
-from services.gateway.wire import Json, read_object, to_json
+from services.gateway.wire import Json, read_object
 
 TABLE: Final = "table"
 TICKET: Final = "ticket"
@@ -21,13 +22,13 @@ TABLES: Final = "tables"
 _CONNECTION: Final = "connection"
 
 
-def read(text: str) -> tuple[str, Json]:
+def read(frame: str | bytes) -> tuple[str, Json]:
     """What a client's frame is, and what it says.
 
     Raises:
         MalformedRequest: it is no object with one key and an object below it.
     """
-    content = read_object(text)
+    content = read_object(frame)
     if len(content) != 1:
         raise MalformedRequest(f"a frame has one key, this one has {len(content)}")
     [(kind, said)] = content.items()
@@ -49,7 +50,7 @@ def welcome(player: Identity, now_ms: int) -> str:
 
 def table(table_id: str, message: Message) -> str:
     """What the engine has sent of a table."""
-    return _frame(table=to_json(message), table_id=table_id)
+    return _frame(table=encode(message), table_id=table_id)
 
 
 def accepted(table_id: str, request_id: str, seq: int) -> str:
@@ -71,12 +72,12 @@ def away(of: str) -> str:
 
 def ticket(newest: lobby_pb2.Ticket) -> str:
     """A quick-match ticket."""
-    return _frame(ticket=to_json(newest))
+    return _frame(ticket=encode(newest))
 
 
 def tables(listed: Iterable[lobby_pb2.ListedTable]) -> str:
     """A list of tables."""
-    return _frame(tables=[to_json(each) for each in listed])
+    return _frame(tables=[encode(each) for each in listed])
 
 
 def pong(said: Json, now_ms: int) -> str:

@@ -103,6 +103,8 @@ class Guard:
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers.update(HEADERS)
+                # Files are asked for again each time, so that a page is always of one version.
+                headers.setdefault("cache-control", "no-cache")
             await send(message)
 
         try:

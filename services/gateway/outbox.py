@@ -15,6 +15,8 @@ class Outbox:
         self._most = most
         self._frames: deque[str] = deque()
         self._there_is_more = asyncio.Event()
+        self._there_is_room = asyncio.Event()
+        self._there_is_room.set()
         self.over: Final = asyncio.Event()
         """Whether nothing is taken any more."""
         self.ending: Ending | None = None
@@ -30,6 +32,14 @@ class Outbox:
             return
         self._frames.append(frame)
         self._there_is_more.set()
+        if len(self._frames) > self._most // 2:
+            self._there_is_room.clear()
+
+    async def room(self) -> None:
+        """Return when less than half of what may wait does: who asks faster than it reads answers
+        waits, and is not cut for it.
+        """
+        await self._there_is_room.wait()
 
     def end(self, ending: Ending) -> None:
         """Send what waits, and why it ends; what comes later is dropped."""
@@ -47,6 +57,7 @@ class Outbox:
     def _close(self) -> None:
         self.over.set()
         self._there_is_more.set()
+        self._there_is_room.set()
 
     async def get(self) -> str | None:
         """The next frame; None after the last."""
@@ -55,4 +66,7 @@ class Outbox:
                 return None
             self._there_is_more.clear()
             await self._there_is_more.wait()
-        return self._frames.popleft()
+        frame = self._frames.popleft()
+        if len(self._frames) <= self._most // 2:
+            self._there_is_room.set()
+        return frame

@@ -10,7 +10,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from okey.errors import OkeyError
 from okey_client import OkeyClient
 from okey_runtime.access import RoleRefused, TokenMissing
-from okey_runtime.auth import TokenVerifier
+from okey_runtime.auth import TokenExpired, TokenVerifier
 from okey_runtime.clock import Clock
 from okey_runtime.errors import MalformedRequest
 from okey_runtime.identity import Identity
@@ -115,6 +115,8 @@ class Session:
                 self._outbox.end(ending.crowded(failure_for(error)))
             except (MalformedRequest, TimeoutError):
                 self._outbox.end(ending.HELLO_EXPECTED)
+            except TokenExpired:
+                self._outbox.end(ending.TOKEN_EXPIRED)
             except OkeyError as error:
                 self._outbox.end(ending.refused(failure_for(error)))
             else:
@@ -150,6 +152,7 @@ class Session:
             await conversation.begin(hello)
             while True:
                 await conversation.take(await self._receive())
+                await self._outbox.room()
         except WebSocketDisconnect:
             self._outbox.abandon()
 
@@ -159,7 +162,11 @@ class Session:
         await clock.sleep_until_ms(clock.monotonic_ms() + left_ms)
         self._outbox.end(ending.TOKEN_EXPIRED)
 
-    async def _receive(self) -> str:
-        text = await self._socket.receive_text()
+    async def _receive(self) -> str | bytes:
+        """The next frame, which may also come as bytes. Raises ``WebSocketDisconnect``."""
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            raise WebSocketDisconnect(message["code"])
         _UP.inc()
-        return text
+        frame: str | bytes = message.get("text") or message.get("bytes") or ""
+        return frame

@@ -31,7 +31,7 @@ def make_web(
     """The app; ``guests`` is None where nobody may play without an identity provider."""
 
     async def page(request: Request) -> Response:
-        return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
+        return FileResponse(PAGE / "index.html")
 
     async def config(request: Request) -> Response:
         return answer(

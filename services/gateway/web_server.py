@@ -9,6 +9,8 @@ from typing import Final
 
 import uvicorn
 from starlette.types import ASGIApp, Scope
+from uvicorn._types import ASGISendEvent
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 MAX_FRAME_BYTES: Final = 64 << 10
@@ -17,7 +19,7 @@ _PING_EVERY_S: Final = 20.0
 _STOP_WITHIN_S: Final = 2
 
 
-class _Droppable(WebSocketsSansIOProtocol):
+class Droppable(WebSocketsSansIOProtocol):
     """A connection that the app can drop although its peer does not read.
 
     An orderly close waits until everything is sent, which may be never.
@@ -28,6 +30,14 @@ class _Droppable(WebSocketsSansIOProtocol):
         extensions = dict(self.scope.get("extensions") or {})
         self.scope["extensions"] = {**extensions, _ABORT: {"abort": self.transport.abort}}
         await super().run_asgi()
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send a frame; where the connection is being closed already, as after a frame that was too
+        long, nobody is there any more, and the app has done nothing wrong.
+        """
+        if self.close_sent:
+            raise ClientDisconnected
+        await super().send(message)
 
 
 def abort(scope: Scope) -> None:
@@ -45,7 +55,7 @@ class WebServer(uvicorn.Server):
             uvicorn.Config(
                 app,
                 http="h11",
-                ws=_Droppable,
+                ws=Droppable,
                 ws_max_size=MAX_FRAME_BYTES,
                 ws_ping_interval=_PING_EVERY_S,
                 ws_ping_timeout=_PING_EVERY_S,
@@ -64,14 +74,9 @@ class WebServer(uvicorn.Server):
         )
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server((host, port), family=family)
-        self._scheme = "http" if cert_file is None else "https"
-        self._ready = asyncio.Event()
-
-    @property
-    def url(self) -> str:
+        self.url: Final = _url("http" if cert_file is None else "https", self._socket)
         """The address of the page."""
-        host, port = self._socket.getsockname()[:2]
-        return f"{self._scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
+        self._ready = asyncio.Event()
 
     async def run_until_stopped(self) -> None:
         """Serve until ``stop``."""
@@ -98,3 +103,8 @@ class WebServer(uvicorn.Server):
     def capture_signals(self) -> Generator[None, None, None]:
         """Signals are the service's, which drains first."""
         yield
+
+
+def _url(scheme: str, listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/"

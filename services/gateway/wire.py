@@ -14,13 +14,6 @@ Json = dict[str, Any]
 """An object as ``orjson`` reads and writes it; its form is the protos' and docs/gateway.md's."""
 
 
-def to_json(message: Message) -> Json:
-    """The message as an object; fields without presence are written even where they are empty."""
-    return json_format.MessageToDict(
-        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
-    )
-
-
 def from_json(content: Json, message: Parsed) -> Parsed:
     """The message, filled with an object as ``read_object`` gives it.
 
@@ -29,7 +22,7 @@ def from_json(content: Json, message: Parsed) -> Parsed:
     """
     try:
         return json_format.ParseDict(content, message)
-    except json_format.ParseError as error:
+    except (json_format.ParseError, OverflowError) as error:  # infinity is no whole number
         raise MalformedRequest(f"{message.DESCRIPTOR.full_name}: {error}") from error
 
 

@@ -8,6 +8,7 @@ from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey_runtime.errors import RpcFailure
 from services.lobby.engine_calls import BOUND, GONE, NOT_THERE, asked, opening
 from services.lobby.engine_tables import Sitting
+from services.lobby.listed import OPEN_PHASES
 from services.lobby.match_tables import (
     Chair,
     Look,
@@ -57,7 +58,6 @@ _TABLE_IS_FULL: Final = frozenset(
     }
 )
 _NEVER_HERE: Final = frozenset({"LEFT_BEFORE_START", "INVITE_REQUIRED"})
-_OPEN_PHASES: Final = (table_pb2.PHASE_WAITING, table_pb2.PHASE_NACHSPIEL)
 
 
 class EngineSeats:
@@ -126,14 +126,19 @@ class EngineSeats:
             view = (await asked(self._tables.GetTable, request)).view
         except RpcFailure as failure:
             return None if failure.reason in GONE else Unknown(str(failure))
-        if view.phase == table_pb2.PHASE_CLOSED:
-            return None
-        chairs = [
-            Chair(seat.seat, seat.player, seat.status != table_pb2.SEAT_STATUS_REQUESTED)
-            for seat in view.seats
-            if seat.status != table_pb2.SEAT_STATUS_FREE
-        ]
-        return Look(tuple(chairs), view.phase in _OPEN_PHASES)
+        return seen_from(view)
+
+
+def seen_from(view: table_pb2.TableView) -> Look | None:
+    """Who sits at the table and whether others may, None where it is closed."""
+    if view.phase == table_pb2.PHASE_CLOSED:
+        return None
+    chairs = [
+        Chair(seat.seat, seat.player, seat.status != table_pb2.SEAT_STATUS_REQUESTED)
+        for seat in view.seats
+        if seat.status != table_pb2.SEAT_STATUS_FREE
+    ]
+    return Look(tuple(chairs), view.phase in OPEN_PHASES)
 
 
 def _refusal(failure: RpcFailure, table_id: str) -> SeatAnswer:

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from okey.rules.variant import Mode
 from okey_runtime.clock import Clock
 from services.lobby.group import Group, group_of, new_group_id
-from services.lobby.match_tables import Look, MatchTables, players_of
+from services.lobby.match_tables import Look, MatchTables, Unknown, players_of
 from services.lobby.player_ratings import PlayerRatings
 from services.lobby.table_list import TableList, TableListUnavailable
 from services.lobby.teams import SIDES
@@ -102,7 +102,9 @@ class Filling:
         for table in untried[:_MOST_LOOKED_AT]:
             if not left:
                 break
-            look = await self._look(table.table_id)
+            look = await self._tables.look(table.table_id)
+            if isinstance(look, Unknown):
+                break  # the engine is away, and other buckets wait
             ratings = await self._ratings_of(look, terms)
             if look is None or not ratings:
                 continue
@@ -112,15 +114,11 @@ class Filling:
                 groups += found
         return groups, left
 
-    async def _look(self, table_id: str) -> Look | None:
-        look = await self._tables.look(table_id)
-        return look if isinstance(look, Look) and look.is_open else None
-
     async def _ratings_of(self, look: Look | None, terms: Terms) -> dict[str, int]:
-        """The ratings of the people at a table; none where nobody sits, or where some are only just
-        being seated there by quick match.
+        """The ratings of the people at an open table; none where nobody sits, or where some are
+        only just being seated there by quick match.
         """
-        players = players_of(look.chairs) if look else []
+        players = players_of(look.chairs) if look and look.is_open else []
         if not players:
             return {}
         tickets = await self._tickets.look_at_all(players)

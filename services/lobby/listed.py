@@ -6,7 +6,8 @@ from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.api.lobby.v1 import lobby_pb2
 
-_OPEN_PHASES: Final = (table_pb2.PHASE_WAITING, table_pb2.PHASE_NACHSPIEL)
+OPEN_PHASES: Final = (table_pb2.PHASE_WAITING, table_pb2.PHASE_NACHSPIEL)
+"""Phases in which others may sit down on free seats (W1, Ç9)."""
 _PLAYED_PHASES: Final = (table_pb2.PHASE_PLAYING, table_pb2.PHASE_PAUSE)
 
 
@@ -40,7 +41,7 @@ def listed(table: engine_pb2.TableSummary) -> lobby_pb2.ListedTable:
         ),
         bot_level=table.bot_level if is_solo else common_pb2.BOT_LEVEL_UNSPECIFIED,
         taken_seats=taken,
-        is_joinable=table.phase in _OPEN_PHASES and len(taken) < table.seat_count and not is_solo,
+        is_joinable=table.phase in OPEN_PHASES and len(taken) < table.seat_count and not is_solo,
         is_playing=table.phase in _PLAYED_PHASES,
         kasa=table.kasa,
         is_nachspiel=table.phase == table_pb2.PHASE_NACHSPIEL,

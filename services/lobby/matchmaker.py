@@ -31,7 +31,6 @@ GROUPS_AT_ONCE: Final = 64
 """How many groups a replica seats at the same time."""
 
 _CLAIMED_AT_ONCE: Final = 16
-_MOST_VAIN_TRIES: Final = 3
 
 _log = get_logger(__name__)
 
@@ -107,20 +106,22 @@ class Matchmaker:
 
     async def _pass_over(self, terms: Terms) -> None:
         vain = 0
-        while vain < _MOST_VAIN_TRIES:
+        while True:
             waiting = await self._groups.begin_pass(terms)
             if waiting is None:
                 return  # another replica is at it
             groups = await self._plan(terms, waiting) if waiting and not self._rests() else []
-            if not groups:
+            if not groups or vain > len(waiting):
                 break
             claimed = await self._claim(groups)
-            # A ticket that was taken back meanwhile spoils a group of the plan.
+            # A ticket that was taken back meanwhile spoils a group of the plan. Each try in vain
+            # means one ticket less, so the others need not wait for the next pass.
             vain = 0 if claimed else vain + 1
         await self._groups.end_pass(terms)
 
     def _rests(self) -> bool:
-        return self._clock.monotonic_ms() < self._seating.rests_until_ms
+        is_resting = self._clock.monotonic_ms() < self._seating.rests_until_ms
+        return is_resting or self._is_draining
 
     async def _plan(self, terms: Terms, waiting: Sequence[Waiting]) -> list[Group]:
         groups, left = await self._filling.groups_for(terms, units_of(waiting))
@@ -140,7 +141,7 @@ class Matchmaker:
         """Claim these and begin to seat them, as many as could be had."""
         claimed = 0
         for first in range(0, len(groups), _CLAIMED_AT_ONCE):
-            if self._rests() or self._is_draining:
+            if self._rests():
                 break
             batch = groups[first : first + _CLAIMED_AT_ONCE]
             for _ in batch:

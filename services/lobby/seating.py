@@ -43,16 +43,19 @@ _log = get_logger(__name__)
 
 
 class Undecided(Exception):
-    """Nobody can say yet what becomes of the group; another try after so long a wait will tell."""
+    """Nobody can say yet what becomes of the group; another try after ``wait_ms`` will tell."""
 
-    def __init__(self, why: str, wait_ms: int = PAUSE_MS) -> None:
-        super().__init__(why)
-        self.wait_ms = wait_ms
+    wait_ms = PAUSE_MS
 
 
-def _no_answer(unknown: Unknown) -> Undecided:
-    # What was asked may still be on its way. Until that is over nothing else must be decided.
-    return Undecided(unknown.why, CALL_MS)
+class EngineAway(Undecided):
+    """The engine gave no answer, or has no room: it should be left alone for a moment."""
+
+
+class NoAnswer(EngineAway):
+    """What was asked may still be on its way; until that is over nothing else must be decided."""
+
+    wait_ms = CALL_MS
 
 
 class ClaimLost(Exception):
@@ -95,7 +98,8 @@ class Seating:
                 return None
             except Undecided as why:
                 _log.info("seating_undecided", group_id=claim.group.group_id, error=str(why))
-                self._rest()
+                if isinstance(why, EngineAway):
+                    self._rest()
                 claim, is_first = attempt.claim, False
                 await self._clock.sleep_until_ms(self._clock.monotonic_ms() + why.wait_ms)
                 continue
@@ -158,7 +162,7 @@ class _Attempt:
         )
         self._take_in({opener: answer})
         if isinstance(answer, NoRoom) and answer.is_engine and not self._is_first:
-            raise Undecided(f"{answer.reason}, and an earlier try may have made the table")
+            raise EngineAway(f"{answer.reason}, and an earlier try may have made the table")
         if isinstance(answer, Sits):
             self._table_id = answer.table_id
 
@@ -182,7 +186,7 @@ class _Attempt:
         self._answers |= answers
         for member, answer in answers.items():
             if isinstance(answer, Unknown):
-                raise _no_answer(answer)
+                raise NoAnswer(answer.why)
             if isinstance(answer, SitsElsewhere) and answer.table_id == self._table_id:
                 # It has sat down here by itself; what about its stake, a look will tell.
                 self._answers[member] = Sits(self._table_id, member.seat, is_paid=False)
@@ -257,7 +261,7 @@ class _Attempt:
         self._demand_time()
         sitting = await self._tables.seat_of(member.player)
         if isinstance(sitting, Unknown):
-            raise _no_answer(sitting)
+            raise NoAnswer(sitting.why)
         if sitting is None:
             return Outcome(member, TicketState.WAITING)
         return Outcome(member, TicketState.SEATED, sitting.table_id, sitting.seat)
@@ -287,14 +291,14 @@ class _Attempt:
                     outcome.member, TicketState.SEATED, answer.table_id, answer.seat
                 )
             elif isinstance(answer, Unknown):
-                raise _no_answer(answer)
+                raise NoAnswer(answer.why)
         return tuple(stayed.get(outcome.member, outcome) for outcome in verdict)
 
     async def _look(self, table_id: str) -> Look | None:
         self._demand_time()
         look = await self._tables.look(table_id)
         if isinstance(look, Unknown):
-            raise _no_answer(look)
+            raise NoAnswer(look.why)
         return look
 
     def _demand_time(self) -> None:

@@ -38,7 +38,11 @@ _LIST: Final = "okey:{tables}:list"
 _RENEWAL: Final = "okey:{tables}:renewal"
 _TURN: Final = "okey:{tables}:turn"
 _REMEMBERED_MS: Final = 200
+_UNASKED_MS: Final = 1_000
 _SCRIPTS: Final = Path(__file__).with_name("scripts") / "tables"
+
+
+_NOTHING: Final = Listing((), 0)
 
 
 class TableListUnavailable(Unavailable):
@@ -58,13 +62,25 @@ class TableList:
             for name in ("begin", "publish", "newest")
         )
         self._turn = 0
-        self._remembered = Listing((), 0)
+        self._remembered = _NOTHING
         self._remembered_until_ms = 0
         self._reading: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Renew for as long as the service lives."""
-        await repeat("table-list", self.renew_if_due, RENEWAL_MS, self._clock)
+        await repeat("table-list", self._tend, RENEWAL_MS, self._clock)
+
+    async def _tend(self) -> None:
+        self.forget_if_old()
+        await self.renew_if_due()
+
+    def forget_if_old(self) -> None:
+        """Forget what nobody has asked for lately: there are names in it, and players may have
+        been erased since.
+        """
+        is_old = self._clock.monotonic_ms() >= self._remembered_until_ms + _UNASKED_MS
+        if is_old and self._reading is None:
+            self._remembered, self._turn = _NOTHING, 0
 
     async def renew_if_due(self) -> None:
         """Copy the engine's list, unless a replica has begun to within the last ``RENEWAL_MS``.

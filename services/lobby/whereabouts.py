@@ -50,7 +50,7 @@ class Whereabouts:
             if failure.reason in NOT_THERE:
                 return None
             raise
-        return Place(Sitting(found.table_id, found.seat), _is_done(seen.view))
+        return Place(Sitting(found.table_id, found.seat), is_done(seen.view))
 
     async def leave(self, authorization: str, table_id: str, request_id: str) -> bool:
         """Give the player's seat up, free of charge; False where it is bound to a match now.
@@ -69,7 +69,7 @@ class Whereabouts:
         return True
 
 
-def _is_done(view: table_pb2.TableView) -> bool:
+def is_done(view: table_pb2.TableView) -> bool:
     """Whether the viewer's match is over and it has not paid for the next one."""
     if view.viewer < 0:
         return False

@@ -17,6 +17,7 @@ from services.okeyctl.options import (
     AsJsonLines,
     DataDir,
     EngineAddress,
+    LobbyAddress,
     RatingAddress,
     TokenFile,
     WalletAddress,
@@ -34,6 +35,7 @@ def show(
     player: str,
     as_json: AsJson = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
+    lobby: LobbyAddress = None,
     engine: EngineAddress = None,
     wallet: WalletAddress = None,
     rating: RatingAddress = None,
@@ -42,7 +44,7 @@ def show(
     """Where a player is: name, table, chips, ratings."""
     _check(player)
     with refusals():
-        ways = _ways(data_dir, engine, wallet, rating, token_file)
+        ways = _ways(data_dir, lobby, engine, wallet, rating, token_file)
         found = asyncio.run(player_view.look(ways, player))
     print(player_view.as_json(found) if as_json else "\n".join(player_view.lines(found)))
 
@@ -51,6 +53,7 @@ def show(
 def export(
     player: str,
     data_dir: DataDir = DEFAULT_DATA_DIR,
+    lobby: LobbyAddress = None,
     engine: EngineAddress = None,
     wallet: WalletAddress = None,
     rating: RatingAddress = None,
@@ -59,7 +62,7 @@ def export(
     """Everything that is kept of a player, as one JSON object."""
     _check(player)
     with refusals():
-        ways = _ways(data_dir, engine, wallet, rating, token_file)
+        ways = _ways(data_dir, lobby, engine, wallet, rating, token_file)
         document = asyncio.run(player_data.export(ways, player))
     print(player_data.as_json(document))
 
@@ -68,8 +71,13 @@ def export(
 def erase(
     player: str,
     reason: Annotated[str, typer.Option(help="Why; kept for good, with your token's subject.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    unknown: Annotated[
+        bool, typer.Option("--unknown", help="Close an id too that was never seen.")
+    ] = False,
     as_json: AsJsonLines = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
+    lobby: LobbyAddress = None,
     engine: EngineAddress = None,
     wallet: WalletAddress = None,
     rating: RatingAddress = None,
@@ -77,7 +85,8 @@ def erase(
 ) -> None:
     """Close a player's id for good: name and board places go, chips become unclaimed.
 
-    Refused while the player sits or has chips at stake. What broke off is simply asked for again.
+    Asks first. Refused while the player sits or has chips at stake, and for an id that nobody has
+    seen. What broke off is simply asked for again.
     """
     _check(player)
 
@@ -86,19 +95,36 @@ def erase(
             print(json.dumps(asdict(step)) if as_json else f"{step.service}: {step.outcome}")
 
     with refusals():
-        asyncio.run(show(_ways(data_dir, engine, wallet, rating, token_file)))
+        ways = _ways(data_dir, lobby, engine, wallet, rating, token_file)
+        chips = asyncio.run(player_data.chips_at_stake(ways, player, allow_unknown=unknown))
+        if not yes:
+            _ask(player, chips)
+        asyncio.run(show(ways))
     if not as_json:
         print(f"{player} is erased")
 
 
+def _ask(player: str, chips: int) -> None:
+    """Return if whoever sits there says yes."""
+    sure = f"Close {player} for good? {chips:,} chips become unclaimed, and there is no way back."
+    try:
+        is_sure = typer.confirm(sure, err=True)
+    except typer.Abort:
+        refuse("nobody said yes, and nothing was erased: say it, or give --yes")
+    if not is_sure:
+        refuse("nothing was erased")
+
+
 def _ways(
     data_dir: Path,
+    lobby: str | None,
     engine: str | None,
     wallet: str | None,
     rating: str | None,
     token_file: Path | None,
 ) -> Ways:
     return Ways(
+        lobby=reach("lobby", data_dir, lobby, token_file),
         engine=reach("engine", data_dir, engine, token_file),
         wallet=reach("wallet", data_dir, wallet, token_file),
         rating=reach("rating", data_dir, rating, token_file),

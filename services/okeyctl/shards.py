@@ -1,6 +1,5 @@
 """``okeyctl shards``: which engine has which tables, and moving them."""
 
-import asyncio
 import json
 from typing import Annotated, Final
 
@@ -10,11 +9,12 @@ from rich.table import Table
 
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR
+from services.okeyctl.asking import TIMEOUT_S, ask
 from services.okeyctl.ending import Output, refusals
 from services.okeyctl.options import DataDir, EngineAddress, TokenFile
-from services.okeyctl.reach import Reach, reach
+from services.okeyctl.reach import reach
 
-_TIMEOUT_S: Final = 30.0
+_STUB: Final = engine_pb2_grpc.OperatorServiceStub
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
@@ -33,7 +33,8 @@ def list_shards(
     """The engines and their shards, as any engine of the platform knows them."""
     with refusals():
         way = reach("engine", data_dir, engine, token_file)
-        answer = asyncio.run(_list(way))
+        request = engine_pb2.ListShardsRequest()
+        answer = ask(way, _STUB, lambda stub: stub.ListShards(request, timeout=TIMEOUT_S))
     if as_json:
         print(as_object(answer))
     else:
@@ -52,11 +53,12 @@ def move_shard(
     """Hand a shard over to an engine, where it stays for as long as that lives."""
     with refusals():
         way = reach("engine", data_dir, engine, token_file)
-        address = asyncio.run(_move(way, shard, to)).address
+        request = engine_pb2.MoveShardRequest(shard=shard, engine=to)
+        moved = ask(way, _STUB, lambda stub: stub.MoveShard(request, timeout=TIMEOUT_S))
     if as_json:
-        print(json.dumps({"shard": shard, "engine": to, "address": address}))
+        print(json.dumps({"shard": shard, "engine": to, "address": moved.address}))
     else:
-        print(f"Shard {shard} is at {to} now ({address}); it is not balanced away.")
+        print(f"Shard {shard} is at {to} now ({moved.address}); it is not balanced away.")
 
 
 @app.command("drain")
@@ -70,30 +72,12 @@ def drain_engine(
     """Make an engine hand its shards over and end; whoever minds it starts a fresh one."""
     with refusals():
         way = reach("engine", data_dir, engine, token_file)
-        answer = asyncio.run(_drain(way, name))
+        request = engine_pb2.DrainRequest(engine=name)
+        answer = ask(way, _STUB, lambda stub: stub.Drain(request, timeout=TIMEOUT_S))
     if as_json:
         print(json.dumps({"engine": answer.engine, "tables": answer.tables}))
     else:
         print(f"{answer.engine} hands its {answer.tables} tables over and ends.")
-
-
-async def _list(way: Reach) -> engine_pb2.ListShardsResponse:
-    async with way.open() as channel:
-        stub = engine_pb2_grpc.OperatorServiceStub(channel)
-        return await stub.ListShards(engine_pb2.ListShardsRequest(), timeout=_TIMEOUT_S)
-
-
-async def _move(way: Reach, shard: int, to: str) -> engine_pb2.MoveShardResponse:
-    request = engine_pb2.MoveShardRequest(shard=shard, engine=to)
-    async with way.open() as channel:
-        stub = engine_pb2_grpc.OperatorServiceStub(channel)
-        return await stub.MoveShard(request, timeout=_TIMEOUT_S)
-
-
-async def _drain(way: Reach, name: str) -> engine_pb2.DrainResponse:
-    async with way.open() as channel:
-        stub = engine_pb2_grpc.OperatorServiceStub(channel)
-        return await stub.Drain(engine_pb2.DrainRequest(engine=name), timeout=_TIMEOUT_S)
 
 
 def as_object(answer: engine_pb2.ListShardsResponse) -> str:

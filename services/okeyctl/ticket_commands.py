@@ -1,6 +1,5 @@
 """``okeyctl tickets``: who waits for a quick match, and taking a ticket back."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -15,11 +14,12 @@ from okey.api.common.v1 import common_pb2
 from okey.api.lobby.v1 import lobby_pb2, operator_pb2, operator_pb2_grpc
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from okey_runtime.identity import SUBJECT_PATTERN
+from services.okeyctl.asking import TIMEOUT_S, ask
 from services.okeyctl.ending import Output, refusals, refuse
 from services.okeyctl.options import DataDir, LobbyAddress, TokenFile
-from services.okeyctl.reach import Reach, reach
+from services.okeyctl.reach import reach
 
-_TIMEOUT_S: Final = 30.0
+_STUB: Final = operator_pb2_grpc.LobbyOperatorServiceStub
 _PAGE: Final = 500
 
 app = typer.Typer(
@@ -39,7 +39,8 @@ def list_tickets(
 ) -> None:
     """The live tickets in order of arrival."""
     with refusals():
-        found = asyncio.run(_fetch(reach("lobby", data_dir, lobby, token_file), limit))
+        way = reach("lobby", data_dir, lobby, token_file)
+        found = ask(way, _STUB, lambda stub: _longest_waiting(stub, limit))
     _print(found, as_json)
 
 
@@ -54,14 +55,10 @@ def show(
     """A player's newest ticket, also one that is over; looking does not keep it alive."""
     request = operator_pb2.ShowTicketRequest(player=_checked(player))
 
-    async def ask(way: Reach) -> operator_pb2.PlayerTicket:
-        async with way.open() as channel:
-            stub = operator_pb2_grpc.LobbyOperatorServiceStub(channel)
-            return (await stub.ShowTicket(request, timeout=_TIMEOUT_S)).ticket
-
     with refusals():
-        found = asyncio.run(ask(reach("lobby", data_dir, lobby, token_file)))
-    _print([found], as_json)
+        way = reach("lobby", data_dir, lobby, token_file)
+        found = ask(way, _STUB, lambda stub: stub.ShowTicket(request, timeout=TIMEOUT_S))
+    _print([found.ticket], as_json)
 
 
 @app.command()
@@ -75,28 +72,25 @@ def cancel(
     """Take a player's waiting ticket back; one that is over stays as it is."""
     request = operator_pb2.WithdrawTicketRequest(player=_checked(player))
 
-    async def ask(way: Reach) -> operator_pb2.PlayerTicket:
-        async with way.open() as channel:
-            stub = operator_pb2_grpc.LobbyOperatorServiceStub(channel)
-            return (await stub.WithdrawTicket(request, timeout=_TIMEOUT_S)).ticket
-
     with refusals():
-        ended = asyncio.run(ask(reach("lobby", data_dir, lobby, token_file)))
+        way = reach("lobby", data_dir, lobby, token_file)
+        ended = ask(way, _STUB, lambda stub: stub.WithdrawTicket(request, timeout=TIMEOUT_S))
     if as_json:
-        _print([ended], as_json)
+        _print([ended.ticket], as_json)
     else:
-        print(f"ticket {ended.ticket.ticket_id} of {player} is {_state(ended.ticket)}")
+        ticket = ended.ticket.ticket
+        print(f"ticket {ticket.ticket_id} of {player} is {_state(ticket)}")
 
 
-async def _fetch(way: Reach, limit: int) -> list[operator_pb2.PlayerTicket]:
-    async with way.open() as channel:
-        stub = operator_pb2_grpc.LobbyOperatorServiceStub(channel)
-        found: list[operator_pb2.PlayerTicket] = []
-        async for page in _pages(stub, min(limit, _PAGE)):
-            found += islice(page.tickets, limit - len(found))
-            if len(found) == limit:
-                break
-        return found
+async def _longest_waiting(
+    stub: operator_pb2_grpc.LobbyOperatorServiceStub, limit: int
+) -> list[operator_pb2.PlayerTicket]:
+    found: list[operator_pb2.PlayerTicket] = []
+    async for page in _pages(stub, min(limit, _PAGE)):
+        found += islice(page.tickets, limit - len(found))
+        if len(found) == limit:
+            break
+    return found
 
 
 async def _pages(
@@ -104,7 +98,7 @@ async def _pages(
 ) -> AsyncIterator[operator_pb2.ListTicketsResponse]:
     request = operator_pb2.ListTicketsRequest(page_size=size)
     while True:
-        page = await stub.ListTickets(request, timeout=_TIMEOUT_S)
+        page = await stub.ListTickets(request, timeout=TIMEOUT_S)
         yield page
         if not page.next_page_token:
             return

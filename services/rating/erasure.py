@@ -4,28 +4,31 @@ The recorded matches stay, and so do its changes: the others' ratings follow fro
 is every place on a board, and whatever was shown of the player.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, insert, select, update
 
 from okey.rating import Ladder
+from okey_runtime.erasable import refuse_unknown
 from services.rating.booking import move_boards
 from services.rating.counting import Board, Move
 from services.rating.schema import erased_players, ratings
 from services.rating.seasons import lock_running_season
 from services.rating.section import Section
-from services.rating.standings import lock_players
+from services.rating.standings import is_rated, lock_players, read_erased
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erase:
-    """Who shall be erased, by whom, why and when."""
+    """Who shall be erased, by whom, why and when; ``allow_unknown`` takes one in who never had a
+    rated match.
+    """
 
     player_id: str
     actor: str
     reason: str
     now_ms: int
+    allow_unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +40,16 @@ class Erased:
 
 
 def erase(connection: Connection, asked: Erase) -> Erased:
-    """Take the player off every board of every season; again, off those that it came to since."""
+    """Take the player off every board of every season; again it changes nothing.
+
+    Raises ``PlayerUnknown``.
+    """
+    is_known = is_rated(connection, asked.player_id)
     season = lock_running_season(connection)
     lock_players(connection, list(Ladder), [asked.player_id], season)
     is_new = not read_erased(connection, [asked.player_id])
+    is_allowed = asked.allow_unknown or not is_new
+    refuse_unknown(asked.player_id, is_known=is_known, is_allowed=is_allowed)
     if is_new:
         connection.execute(
             insert(erased_players).values(
@@ -65,9 +74,3 @@ def erase(connection: Connection, asked: Erase) -> Erased:
     connection.execute(update(ratings).where(listed).values(section=Section.UNRANKED.value))
     move_boards(connection, moves)
     return Erased(is_new, len(moves))
-
-
-def read_erased(connection: Connection, player_ids: Collection[str]) -> set[str]:
-    """Those of the players who are erased."""
-    query = select(erased_players.c.player_id).where(erased_players.c.player_id.in_(player_ids))
-    return set(connection.execute(query).scalars())

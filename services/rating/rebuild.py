@@ -17,13 +17,13 @@ from okey.rating import ChangeKind, Ladder, Standing, starting_standing
 from okey.rules.rule_set import RuleSet
 from services.rating.counting import LEVELS, Board, recount, true_counts
 from services.rating.difference import Difference, DifferenceKind, Progress, Tell, tell_nobody
-from services.rating.erasure import read_erased
 from services.rating.framing import compare_frame
 from services.rating.rerating import rerate
 from services.rating.rulebook import RuleBook
 from services.rating.schema import board_counts, boards, history, ratings, records
 from services.rating.seasons import Season, carry_over, close_reports, read_seasons
 from services.rating.section import Section, section_of
+from services.rating.standings import read_erased
 
 _PLAYERS: Final = 500
 SHOWN: Final = 1_000

@@ -1,6 +1,6 @@
 """What players have: one row a player, ladder and season; the newest one counts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select, text
 
 from okey.rating import Ladder, Standing, starting_standing
 from okey.rules.rule_set import RuleSet
-from services.rating.schema import history, ratings
+from services.rating.schema import erased_players, history, ratings
 from services.rating.seasons import Season, carry_over, read_seasons
 from services.rating.section import Section
 
@@ -41,16 +41,13 @@ class Entry:
     standing: Standing
     last: Listed | None
     season: int
+    is_erased: bool
+    """Whether the player was taken off the boards for good, on every ladder."""
 
     @property
     def section(self) -> Section:
         """Where the player is listed in the running season."""
         return Section.UNRANKED if self.last is None or self.is_behind else self.last.section
-
-    @property
-    def is_erased(self) -> bool:
-        """Whether the player was taken off the boards for good."""
-        return self.last is not None and self.last.section is Section.UNRANKED
 
     @property
     def is_behind(self) -> bool:
@@ -84,11 +81,28 @@ def read_entries(
         )
         for row in rows
     }
-    known = read_seasons(connection)
+    known, erased = read_seasons(connection), read_erased(connection, player_ids)
     return {
-        ladder: {one: _entry(newest.get((ladder, one)), known, rules) for one in player_ids}
+        ladder: {
+            one: _entry(newest.get((ladder, one)), known, rules, is_erased=one in erased)
+            for one in player_ids
+        }
         for ladder in wanted
     }
+
+
+def read_erased(connection: Connection, player_ids: Collection[str]) -> set[str]:
+    """Those of the players who are erased."""
+    query = select(erased_players.c.player_id).where(erased_players.c.player_id.in_(player_ids))
+    return set(connection.execute(query).scalars())
+
+
+def is_rated(connection: Connection, player_id: str) -> bool:
+    """Whether the player has a rated match of any season."""
+    query = select(ratings.c.season).where(
+        ratings.c.player_id == player_id, ratings.c.rated_matches > 0
+    )
+    return connection.execute(query.limit(1)).scalar() is not None
 
 
 def read_standings(
@@ -150,8 +164,11 @@ def read_standing_before_forfeit(
     return carry_over(before, row.season, season, read_seasons(connection))
 
 
-def _entry(last: Listed | None, known: Sequence[Season], rules: RuleSet) -> Entry:
+def _entry(
+    last: Listed | None, known: Sequence[Season], rules: RuleSet, *, is_erased: bool
+) -> Entry:
     running = known[-1].season
     if last is None:
-        return Entry(starting_standing(rules), None, running)
-    return Entry(carry_over(last.standing, last.season, running, known), last, running)
+        return Entry(starting_standing(rules), None, running, is_erased)
+    standing = carry_over(last.standing, last.season, running, known)
+    return Entry(standing, last, running, is_erased)

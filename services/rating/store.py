@@ -11,7 +11,7 @@ from okey_runtime.database import Database, Isolation
 from services.rating import history, ranking, rebuild, recording, seasons, standings
 from services.rating.counting import Board
 from services.rating.difference import Progress
-from services.rating.erasure import Erase, Erased, erase, read_erased
+from services.rating.erasure import Erase, Erased, erase
 from services.rating.history import HistoryPage
 from services.rating.metrics import RECORDED
 from services.rating.place import BoardPage, Place, Rank
@@ -68,7 +68,7 @@ class RatingStore:
         rules = self._rules.current
 
         def read(connection: Connection) -> list[Standing]:
-            erased = read_erased(connection, player_ids)
+            erased = standings.read_erased(connection, player_ids)
             shown = standings.read_standings(connection, ladder, player_ids, rules)
             start = starting_standing(rules)
             return [
@@ -83,7 +83,7 @@ class RatingStore:
         rules = self._rules.current
 
         def read(connection: Connection) -> dict[Ladder, Standing]:
-            if read_erased(connection, [player_id]):
+            if standings.read_erased(connection, [player_id]):
                 return dict.fromkeys(Ladder, starting_standing(rules))
             entries = standings.read_entries(connection, Ladder, [player_id], rules)
             return {ladder: of_ladder[player_id].standing for ladder, of_ladder in entries.items()}
@@ -96,7 +96,7 @@ class RatingStore:
         """A page of a player's changes, newest first; none of one that is erased."""
 
         def read(connection: Connection) -> HistoryPage:
-            if read_erased(connection, [player_id]):
+            if standings.read_erased(connection, [player_id]):
                 return HistoryPage((), None)
             return history.read_history(connection, ladder, player_id, before, size)
 

@@ -39,6 +39,11 @@ class Ports:
         return f"http://{HOST}:{self.page}/" if self.page else ""
 
 
+def planned_ports(names: tuple[str, ...], first: int) -> dict[str, Ports]:
+    """What ``fixed_ports`` gives, whoever has them now."""
+    return {name: _planned(name, first + index) for index, name in enumerate(names)}
+
+
 def fixed_ports(names: tuple[str, ...], first: int) -> dict[str, Ports]:
     """Ports from ``first`` on in the order of the names, metrics 20 above; a gateway's own is its
     page's, and its gRPC 40 above.
@@ -46,7 +51,7 @@ def fixed_ports(names: tuple[str, ...], first: int) -> dict[str, Ports]:
     Raises:
         PortTaken: one of them is in use.
     """
-    ports = {name: _fixed(name, first + index) for index, name in enumerate(names)}
+    ports = planned_ports(names, first)
     for name, own in ports.items():
         for port in (own.page, own.serving, own.metrics):
             if port:
@@ -54,7 +59,7 @@ def fixed_ports(names: tuple[str, ...], first: int) -> dict[str, Ports]:
     return ports
 
 
-def _fixed(name: str, first: int) -> Ports:
+def _planned(name: str, first: int) -> Ports:
     metrics = first + _METRICS_OFFSET
     if _has_page(name):
         return Ports(first + _GRPC_OFFSET, metrics, first)

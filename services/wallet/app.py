@@ -24,6 +24,7 @@ from services.wallet.books import House
 from services.wallet.chain import ChainKeys
 from services.wallet.check import ledger_check
 from services.wallet.engine_client import EngineClient
+from services.wallet.house_watch import watch_house
 from services.wallet.metrics import CHAIN_KEY
 from services.wallet.operations import Operations
 from services.wallet.privileges import grant_application
@@ -61,6 +62,8 @@ class WalletSettings(ServiceSettings):
     """How often the whole ledger is audited."""
     audit_freezes: bool = False
     """Whether such an audit freezes players' accounts that have a finding."""
+    house_every_ms: int = Field(default=300_000, ge=1_000)
+    """How often the house's accounts are read for the metrics; that sums all of their postings."""
     engine_address: str | None = None
     """host:port or dns:///name:port of the engine, whose money events audits compare; needs
     ``OKEY_SERVICE_TOKEN_FILE`` too.
@@ -130,8 +133,9 @@ class WalletApp:
         )
         sealer = None if keys is None else Sealer(database, keys, host.clock)
         auditor = Auditor(database, host.clock, sealer, self._engine(host))
+        wallet = Wallet(database, house, host.clock)
         servicer = WalletServicer(
-            Wallet(database, house, host.clock),
+            wallet,
             Operations(database, house, host.clock, auditor, sealer),
         )
         wallet_pb2_grpc.add_WalletServiceServicer_to_server(servicer, host.grpc)
@@ -139,6 +143,7 @@ class WalletApp:
             host.spawn(sealer.run(settings.seal_every_ms), "sealer")
         audits = auditor.run_every(settings.audit_every_ms, freezes=settings.audit_freezes)
         host.spawn(audits, "audits")
+        host.spawn(watch_house(wallet, host.clock, settings.house_every_ms), "house")
         tell_database(host.status, database, settings.database_url, host.clock, MIGRATIONS)
         look = ledger_check(auditor, host.clock, settings.audit_every_ms)
         host.status.check("ledger", look)

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, insert, select, update
 from okey.errors import Refused
 from okey.money.account import player_account
 from okey.money.stake import erase
+from okey_runtime.erasable import refuse_unknown
 from services.wallet.books import Books, House, Note
 from services.wallet.chain_schema import account_closures
 from services.wallet.decline import AccountFrozen
@@ -28,11 +29,12 @@ class PlayerHolding(Refused):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erase:
-    """Who shall be erased, by whom, and why."""
+    """Who shall be erased, by whom, and why; ``allow_unknown`` closes an id without an account."""
 
     player_id: str
     actor: str
     reason: str
+    allow_unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,13 @@ class Closed:
 def close_account(connection: Connection, asked: Erase, house: House, now_ms: int) -> Closed:
     """Close the account once; one that was never used is closed too, without a welcome grant.
 
-    Raises ``PlayerHolding``, ``AccountFrozen``.
+    Raises ``PlayerHolding``, ``AccountFrozen``, ``PlayerUnknown``.
     """
     books = Books(connection, replace(house, welcome_chips=0), now_ms)
     account = player_account(asked.player_id)
+    known = select(accounts.c.account).where(accounts.c.account == account)
+    is_known = connection.execute(known).scalar() is not None
+    refuse_unknown(asked.player_id, is_known=is_known, is_allowed=asked.allow_unknown)
     # Whoever holds a stake of it locks the account last, and then finds it closed.
     alone(connection, books.lock([account]))
     closed = connection.execute(

@@ -19,3 +19,12 @@ AUDIT_SECONDS: Final = Gauge("okey_wallet_audit_seconds", "How long the last aud
 AUDIT_FAILURES: Final = Counter(
     "okey_wallet_audit_failures_total", "Audits that could not be carried out."
 )
+HOUSE_CHIPS: Final = Gauge(
+    "okey_wallet_house_chips",
+    "Chips of the house's accounts that may go below zero, as this process read them last.",
+    ("account",),
+)
+BOT_BANK_FLOOR: Final = Gauge(
+    "okey_wallet_bot_bank_floor_chips",
+    "With fewer chips in house:bot_bank no new solo table is made (M7).",
+)

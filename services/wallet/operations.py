@@ -108,7 +108,7 @@ class Operations:
     async def erase(self, asked: Erase, *, check_only: bool) -> Closed:
         """Close a player's account for good, or only tell whether that would be refused.
 
-        Raises ``PlayerHolding``, ``AccountFrozen``.
+        Raises ``PlayerHolding``, ``AccountFrozen``, ``PlayerUnknown``.
         """
 
         def work(connection: Connection) -> Closed:

@@ -9,6 +9,7 @@ from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey.errors import Forbidden
 from okey.money.account import Account, is_player, parse_account, player_account
 from okey_runtime.access import AccessTable
+from okey_runtime.erasable import refuse_reserved
 from okey_runtime.identity import Identity, Role, current_identity
 from services.wallet import wire
 from services.wallet.command import (
@@ -253,10 +254,12 @@ class WalletServicer(wallet_pb2_grpc.WalletServiceServicer):
         self, request: wallet_pb2.ErasePlayerRequest, context: Context
     ) -> wallet_pb2.ErasePlayerResponse:
         """The account is closed for good."""
+        refuse_reserved(request.player_id)
         asked = Erase(
             player_id=request.player_id,
             actor=current_identity().subject,
             reason=request.reason,
+            allow_unknown=request.allow_unknown,
         )
         closed = await self._operations.erase(asked, check_only=request.check_only)
         return wallet_pb2.ErasePlayerResponse(changed=closed.changed, unclaimed=closed.unclaimed)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count, cycle
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import grpc
 
@@ -120,11 +120,23 @@ class PlayStream:
                 self._drawn.set_result(event.tile_drawn.tile)
 
 
+class Mover(Protocol):
+    """A seat that somebody plays, over whatever way."""
+
+    async def draw(self, turn: int) -> int:
+        """Draw from the stock; the tile."""
+        ...
+
+    async def discard(self, turn: int, tile: int) -> None:
+        """Discard that tile."""
+        ...
+
+
 @dataclass
 class PlayedTable:
-    """A table with a stream for each seat."""
+    """A table with somebody at each seat."""
 
-    streams: list[PlayStream]
+    streams: Sequence[Mover]
     to_move: int
     turn: int
 
@@ -168,27 +180,28 @@ async def seated(
     """Everybody of these tables on a stream of their own."""
     async with channels(address) as connections:
         turns = cycle(connections)
-        played = [
-            PlayedTable(
-                [
-                    PlayStream(
-                        bidi(next(turns), PLAY, bearer(stand.token(player))),
-                        table.table_id,
-                        traffic,
-                    )
-                    for player in table.players
-                ],
-                table.to_move,
-                table.turn,
+        streams = [
+            PlayStream(
+                bidi(next(turns), PLAY, bearer(stand.token(player))), table.table_id, traffic
             )
             for table in tables
+            for player in table.players
         ]
-        streams = [stream for table in played for stream in table.streams]
         await in_turns([stream.open() for stream in streams], OPENED_AT_ONCE)
+        played = played_tables(tables, streams)
         try:
             yield played
         finally:
             await asyncio.gather(*(stream.close() for stream in streams))
+
+
+def played_tables(tables: Sequence[Seeded], movers: Sequence[Mover]) -> list[PlayedTable]:
+    """The tables with their movers, who come table by table and seat by seat."""
+    given = iter(movers)
+    return [
+        PlayedTable([next(given) for _ in table.players], table.to_move, table.turn)
+        for table in tables
+    ]
 
 
 async def in_turns(work: Sequence[Any], at_once: int) -> None:

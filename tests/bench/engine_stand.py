@@ -142,7 +142,7 @@ class Stand:
             **({"BENCH_PROFILE": str(profile)} if profile else {}),
         }
         async with process("tests.bench.engine_process", settings) as running:
-            await _until_there(address_file, running)
+            await until_there(address_file, running)
             where = json.loads(address_file.read_text())
             yield Engine(running, where["grpc"], where["metrics"])
 
@@ -156,12 +156,12 @@ async def bare() -> AsyncIterator[tuple[Process, str]]:
         yield running, f"127.0.0.1:{port}"
 
 
-async def _until_there(path: Path, process: Process, timeout_s: float = 300) -> None:
+async def until_there(path: Path, process: Process, timeout_s: float = 300) -> None:
     """Until the file is there; a process that ends before fails it."""
 
     async def is_there() -> bool:
         if process.running.returncode is not None:
-            raise RuntimeError(f"the engine ended with {process.running.returncode}")
+            raise RuntimeError(f"it ended with {process.running.returncode}")
         return await asyncio.to_thread(path.exists)
 
     await _until(is_there, timeout_s)

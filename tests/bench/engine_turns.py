@@ -1,6 +1,7 @@
 """Tables at which everybody is on a stream and a turn is played every three seconds."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,17 +34,18 @@ async def measure_turns(stand: Stand, url: str, tables: int, turns: int) -> Turn
     async with stand.engine(url) as engine:
         await engine.until_loaded(tables)
         async with seated(stand, engine.address, seeded, traffic) as played:
-            await _play(played, _WARM_UP_TURNS)
+            await play_all(played, _WARM_UP_TURNS)
             traffic.clear()
             loop = asyncio.get_running_loop()
             cpu_s, started_s = engine.process.cpu_s(), loop.time()
-            await _play(played, turns)
+            await play_all(played, turns)
             cpu_s, seconds = engine.process.cpu_s() - cpu_s, loop.time() - started_s
     latencies = [1000 * latency_s for latency_s in traffic.latencies_s]
     return TurnFigures(tables, Spread.of(latencies), cpu_s / seconds, len(latencies) / seconds)
 
 
-async def _play(played: list[PlayedTable], turns: int) -> None:
+async def play_all(played: Sequence[PlayedTable], turns: int) -> None:
+    """So many turns at every table, evenly spread over the tables."""
     start_s = asyncio.get_running_loop().time()
     share_s = EVERY_S / len(played)
     await asyncio.gather(

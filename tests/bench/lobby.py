@@ -30,6 +30,7 @@ from okey_runtime.redis import open_redis
 from services.lobby.app import MAX_CONNECTIONS
 from services.lobby.filling import Filling, OpenTable
 from services.lobby.group_store import GroupStore
+from services.lobby.match_tables import SeatAnswer
 from services.lobby.matchmaker import PASS_MS, Matchmaker
 from services.lobby.planning import plan
 from services.lobby.seating import Seating
@@ -64,6 +65,27 @@ class NoOpenTables:
     async def with_free_seats(self, terms: Terms) -> tuple[int, Sequence[OpenTable]]:
         """None."""
         return 0, ()
+
+
+class IndexedTables(MemoryTables):
+    """Tables that know where everybody sits: looking at each would be most of what is measured."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._at: dict[str, str] = {}
+
+    def where(self, player: str) -> str | None:
+        """The table where the player sits."""
+        return self._at.get(player)
+
+    def walk_out(self, table_id: str, player: str) -> None:
+        """The player gets up."""
+        super().walk_out(table_id, player)
+        del self._at[player]
+
+    def _sit(self, table_id: str, player: str, seat: int) -> SeatAnswer:
+        self._at[player] = table_id
+        return super()._sit(table_id, player, seat)
 
 
 def wishes(chance: random.Random) -> list[tuple[Wish, ...]]:
@@ -116,7 +138,7 @@ class Burst:
     @classmethod
     def on(cls, clients: Sequence[Redis]) -> "Burst":
         """Two replicas, each with a client of its own; players call through the first."""
-        tables, tickets = MemoryTables(), TicketStore(clients[0], SystemClock())
+        tables, tickets = IndexedTables(), TicketStore(clients[0], SystemClock())
         replicas = [
             _replica(client, tables, tickets, f"replica{number}")
             for number, client in enumerate(clients)

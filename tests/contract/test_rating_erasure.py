@@ -2,20 +2,26 @@
 
 import pytest
 
-from okey.rating import Ladder
+from okey.rating import KlasikWon, Ladder
+from okey.rules.variant import Variant
+from okey_runtime.erasable import PlayerUnknown
 from services.rating.erasure import Erase, Erased
 from services.rating.place import NotRanked
 from services.rating.rebuild import Rebuilt
 from services.rating.section import Section
 from services.rating.store import RatingStore
-from tests.contract.rating_play import a_match, database, database_url, store
+from tests.contract.rating_play import a_forfeit, a_match, database, database_url, store
 from tests.contract.test_rating_rebuild import played, rebuilt
+
+WON = KlasikWon(0, (5, 0))
 
 __all__ = ["database", "database_url", "played", "store"]
 
 
-def erasing(player: str) -> Erase:
-    return Erase(player_id=player, actor="op", reason="asked for", now_ms=9)
+def erasing(player: str, *, allow_unknown: bool = False) -> Erase:
+    return Erase(
+        player_id=player, actor="op", reason="asked for", now_ms=9, allow_unknown=allow_unknown
+    )
 
 
 async def listed(store: RatingStore, season: int) -> list[str]:
@@ -51,7 +57,17 @@ async def test_again_it_changes_nothing(played: RatingStore) -> None:
     """R1: and nobody else may be erased by it."""
     await played.erase(erasing("ada"))
     assert await played.erase(erasing("ada")) == Erased(False, 0)
-    assert await played.erase(erasing("never-played")) == Erased(True, 0)
+    unknown = erasing("never-played", allow_unknown=True)
+    assert await played.erase(unknown) == Erased(True, 0)
+    assert await played.erase(erasing("never-played")) == Erased(False, 0)
+
+
+async def test_who_never_played_is_erased_only_where_that_is_said(played: RatingStore) -> None:
+    """R1: a slip of the pen takes nobody off boards that it comes to later."""
+    with pytest.raises(PlayerUnknown):
+        await played.erase(erasing("eva"))
+    await played.record_match(a_match(20, "eva", "bo"))
+    assert "eva" in await listed(played, 2)
 
 
 async def test_the_books_agree_with_an_erasure(played: RatingStore) -> None:
@@ -69,3 +85,20 @@ async def test_a_late_report_lists_nobody(played: RatingStore) -> None:
     await played.record_match(a_match(20, "ada", "bo"))
     assert "ada" not in await listed(played, 2)
     assert (await rebuilt(played)).differences == []
+
+
+async def test_a_late_report_makes_nobody_known_who_was_not_rated_yet(played: RatingStore) -> None:
+    """R1, R5: nor on a ladder that the player had no match on; a give-up counts alike."""
+    await played.erase(erasing("eva", allow_unknown=True))
+    await played.erase(erasing("eda", allow_unknown=True))
+    await played.record_match(a_match(20, "eva", "bo"))
+    await played.record_match(a_match(21, "eva", "bo", variant=Variant.KLASIK, outcome=WON))
+    await played.record_forfeit(a_forfeit(22, "eda"))
+    shown = await listed(played, 2)
+    assert {"eva", "eda"}.isdisjoint(shown)
+    assert "bo" in shown
+    assert await played.ratings_of("eva") == await played.ratings_of("nobody")
+    assert (await played.history_of(Ladder.KLASIK, "eva", None, 10)).changes == ()
+    repaired: Rebuilt = await rebuilt(played, repair=True)
+    assert (repaired.found, repaired.mended) == (0, 0)
+    assert {"eva", "eda"}.isdisjoint(await listed(played, 2))

@@ -9,6 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from okey.money.account import HOUSE_UNCLAIMED, player_account
 from okey.money.outcome import CanakDraw
 from okey_runtime.clock import VirtualClock
+from okey_runtime.erasable import PlayerUnknown
 from services.wallet.auditing import Auditor
 from services.wallet.decline import AccountClosed, AccountFrozen
 from services.wallet.erasure import Closed, Erase, PlayerHolding
@@ -30,8 +31,17 @@ class Office:
         self.play = Play(self.wallet)
         self._operations = Operations(database, HOUSE, clock, auditor, None)
 
-    async def erase(self, player: str, *, check_only: bool = False, actor: str = "op") -> Closed:
-        asked = Erase(player_id=player, actor=actor, reason="asked for")
+    async def erase(
+        self,
+        player: str,
+        *,
+        check_only: bool = False,
+        actor: str = "op",
+        allow_unknown: bool = False,
+    ) -> Closed:
+        asked = Erase(
+            player_id=player, actor=actor, reason="asked for", allow_unknown=allow_unknown
+        )
         return await self._operations.erase(asked, check_only=check_only)
 
     async def findings(self) -> tuple[object, ...]:
@@ -67,8 +77,17 @@ async def test_again_it_changes_nothing_whoever_asks(office: Office) -> None:
 
 async def test_one_that_was_never_used_gets_no_welcome_grant_any_more(office: Office) -> None:
     """M3: closed before its first use, or after it."""
-    assert await office.erase("N") == Closed(True, 0)
+    assert await office.erase("N", allow_unknown=True) == Closed(True, 0)
     assert await office.play.purse("N") == 0
+    assert await office.erase("N") == Closed(False, 0)
+
+
+async def test_one_that_was_never_used_is_closed_only_where_that_is_said(office: Office) -> None:
+    """M3: a slip of the pen takes nobody's welcome grant, nor does asking."""
+    for check_only in (True, False):
+        with pytest.raises(PlayerUnknown):
+            await office.erase("N", check_only=check_only)
+    assert await office.play.purse("N") == WELCOME
 
 
 async def test_a_check_changes_nothing(office: Office) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from prometheus_client import REGISTRY
 
 from okey.money.account import (
     HOUSE_BOT_BANK,
@@ -13,6 +14,7 @@ from okey.money.match import MalformedMatch
 from okey.money.stake import StakeOutOfRange
 from okey.rules.variant import Mode
 from services.wallet import decline
+from services.wallet.house_watch import tell_house
 from tests.contract.wallet_house import RESERVING
 from tests.contract.wallet_play import TABLE, WELCOME, Play, balance
 
@@ -186,3 +188,6 @@ async def test_the_bot_bank_pays_for_bots(play: Play) -> None:
     play.mode = Mode.SOLO
     await play.seat_and_start("A---")
     assert await balance(play.wallet, HOUSE_BOT_BANK) == -300
+    await tell_house(play.wallet)
+    told = {"account": str(HOUSE_BOT_BANK)}
+    assert REGISTRY.get_sample_value("okey_wallet_house_chips", told) == -300

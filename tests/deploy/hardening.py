@@ -3,6 +3,7 @@
 A policy is a function of a platform that says what is wrong, one line each.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 from tests.deploy.manifests import Container, Platform, PodSpec, Workload
@@ -14,6 +15,33 @@ def pods_are_restricted(platform: Platform) -> list[str]:
         f"{workload.metadata.name}/{container.name}: {fault}"
         for workload, container in _containers(platform)
         for fault in _privileges(workload.pod, container)
+    ]
+
+
+def nodes_are_left_alone(platform: Platform) -> list[str]:
+    """No namespace, port or folder of the node."""
+    faults = []
+    for name, workload in platform.workloads.items():
+        pod = workload.pod
+        if pod.host_network or pod.host_pid or pod.host_ipc:
+            faults.append(f"{name}: shares a namespace of its node")
+        faults += [f"{name}: mounts its node's {v.host_path}" for v in pod.volumes if v.host_path]
+    faults += [
+        f"{workload.metadata.name}: takes port {port.host_port} of its node"
+        for workload, container in _containers(platform)
+        for port in container.ports
+        if port.host_port is not None
+    ]
+    return faults
+
+
+def variables_are_set_once(platform: Platform) -> list[str]:
+    """Of two variables of one name the first would be silently lost."""
+    return [
+        f"{workload.metadata.name}: {name} is set twice"
+        for workload, container in _containers(platform)
+        for name, times in Counter(one.name for one in container.env).items()
+        if times > 1
     ]
 
 

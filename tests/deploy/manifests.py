@@ -53,6 +53,14 @@ class Named(_Part):
     name: str
 
 
+class Selector(_Part):
+    match_labels: Mapping[str, str] = {}
+
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Whether it selects what has these labels."""
+        return bool(self.match_labels) and self.match_labels.items() <= labels.items()
+
+
 class Metadata(_Part):
     name: str = ""
     """Empty for a template."""
@@ -109,6 +117,7 @@ class EnvFrom(_Part):
 class ContainerPort(_Part):
     name: str
     container_port: int
+    host_port: int | None = None
 
 
 class GrpcAction(_Part):
@@ -118,6 +127,18 @@ class GrpcAction(_Part):
 
 class Probe(_Part):
     grpc: GrpcAction | None = None
+
+
+class Sleep(_Part):
+    seconds: int
+
+
+class Hook(_Part):
+    sleep: Sleep | None = None
+
+
+class Lifecycle(_Part):
+    pre_stop: Hook | None = None
 
 
 class VolumeMount(_Part):
@@ -140,9 +161,16 @@ class Container(_Part):
     ports: Sequence[ContainerPort] = ()
     liveness_probe: Probe | None = None
     readiness_probe: Probe | None = None
+    lifecycle: Lifecycle = Lifecycle()
     resources: Resources = Resources()
     security_context: SecurityContext = SecurityContext()
     volume_mounts: Sequence[VolumeMount] = ()
+
+    @property
+    def pre_stop_s(self) -> int:
+        """For how long it is let be before it is told to end."""
+        hook = self.lifecycle.pre_stop
+        return 0 if hook is None or hook.sleep is None else hook.sleep.seconds
 
     def port(self, name: str) -> int | None:
         """The port of that name."""
@@ -163,12 +191,19 @@ class Volume(_Part):
     name: str
     secret: SecretVolume | None = None
     csi: CsiVolume | None = None
+    host_path: Mapping[str, str] | None = None
 
     @property
     def holds_secrets(self) -> bool:
         """Whether it is a Secret, or read-only files of an external store."""
         store = self.csi is not None and self.csi.driver == "secrets-store.csi.k8s.io"
         return self.secret is not None or (store and self.csi is not None and self.csi.read_only)
+
+
+class Spread(_Part):
+    topology_key: str
+    label_selector: Selector
+    match_label_keys: Sequence[str] = ()
 
 
 class PodSpec(_Part):
@@ -180,6 +215,10 @@ class PodSpec(_Part):
     termination_grace_period_seconds: int = 30
     security_context: SecurityContext = SecurityContext()
     volumes: Sequence[Volume] = ()
+    host_network: bool = False
+    host_pid: bool = Field(default=False, alias="hostPID")
+    host_ipc: bool = Field(default=False, alias="hostIPC")
+    topology_spread_constraints: Sequence[Spread] = ()
 
 
 class PodTemplate(_Part):
@@ -199,6 +238,7 @@ class Strategy(_Part):
 
 class WorkloadSpec(_Part):
     replicas: int = 1
+    selector: Selector = Selector()
     strategy: Strategy = Strategy()
     template: PodTemplate
     ttl_seconds_after_finished: int | None = None
@@ -256,6 +296,19 @@ class ServiceAccount(_Part):
     automount_service_account_token: bool | None = None
 
 
+class BudgetSpec(_Part):
+    max_unavailable: int | str | None = None
+    unhealthy_pod_eviction_policy: str | None = None
+    selector: Selector
+
+
+class Budget(_Part):
+    """How many pods a drain of a node may take at once."""
+
+    metadata: Metadata
+    spec: BudgetSpec
+
+
 @dataclass(frozen=True)
 class Platform:
     """Everything that one kustomization puts into a cluster, by name."""
@@ -265,6 +318,7 @@ class Platform:
     config_maps: Mapping[str, ConfigMap]
     secrets: Mapping[str, Secret]
     accounts: Mapping[str, ServiceAccount]
+    budgets: Mapping[str, Budget]
 
     @classmethod
     def read(cls, manifests: Sequence[Manifest]) -> "Platform":
@@ -281,6 +335,7 @@ class Platform:
             {n: ConfigMap.model_validate(m) for n, m in of_kind("ConfigMap")},
             {n: Secret.model_validate(m) for n, m in of_kind("Secret")},
             {n: ServiceAccount.model_validate(m) for n, m in of_kind("ServiceAccount")},
+            {n: Budget.model_validate(m) for n, m in of_kind("PodDisruptionBudget")},
         )
 
     def environment(self, workload: Workload) -> dict[str, str]:

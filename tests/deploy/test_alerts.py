@@ -62,6 +62,17 @@ SERIES: Final = {
     "uncertain": 'okey_engine_relay_answers_total{sink="wallet", code="UNCERTAIN"}',
     "quarantined": "okey_engine_quarantined_tables",
     "unloaded": "okey_engine_unloaded_tables",
+    "ends": f'okey_tls_certificate_expires_timestamp_seconds{{file="a", {AT}}}',
+    "busy": f'okey_limited_calls_total{{reason="SERVICE_BUSY", {AT}}}',
+    "too_fast": f'okey_limited_calls_total{{reason="RATE_LIMITED", {AT}}}',
+    "list_as_of": "okey_lobby_table_list_as_of_seconds",
+    "uncounted": "okey_lobby_unlimited_total",
+    "bank": 'okey_wallet_house_chips{account="house:bot_bank"}',
+    "floor": "okey_wallet_bot_bank_floor_chips",
+    "unowned": f"okey_engine_unowned_shards{{{AT}}}",
+    "lease_age": f"okey_engine_lease_age_seconds{{{AT}}}",
+    "unowned_elsewhere": 'okey_engine_unowned_shards{instance="b:7420"}',
+    "lease_age_elsewhere": 'okey_engine_lease_age_seconds{instance="b:7420"}',
 }
 
 CASES: Final = (
@@ -122,6 +133,35 @@ CASES: Final = (
     is_quiet("OkeyTableQuarantined", "2m", quarantined="0x5"),
     fires("OkeyTablesNotLoaded", "12m", unloaded="7x15"),
     is_quiet("OkeyTablesNotLoaded", "12m", unloaded="7x5 0x10"),
+    fires("OkeyLobbyListOld", "4m", list_as_of="0+60x2 120x10"),
+    is_quiet("OkeyLobbyListOld", "4m", list_as_of="0+60x10"),
+    fires("OkeyLobbyNotCounting", "10m", uncounted="0+5x20"),
+    is_quiet("OkeyLobbyNotCounting", "10m", uncounted="3x20"),
+    fires("OkeyLobbyNotScraped", "6m"),
+    is_quiet("OkeyLobbyNotScraped", "6m", list_as_of="0+60x10"),
+    # A week is 604,800 s; the tests' clock begins at 0.
+    fires("OkeyCertificateEndsSoon", "15m", ends="600000x20"),
+    is_quiet("OkeyCertificateEndsSoon", "15m", ends="700000x20"),
+    fires("OkeyCertificateEnded", "15m", ends="600x20"),
+    is_quiet("OkeyCertificateEnded", "15m", ends="1200x20"),
+    fires("OkeyServiceBusy", "15m", busy="0+1x20"),
+    is_quiet("OkeyServiceBusy", "15m", busy="7x20"),
+    fires("OkeyPlayersRateLimited", "45m", too_fast="0+600x50"),
+    is_quiet("OkeyPlayersRateLimited", "45m", too_fast="0+60x50"),
+    fires("OkeyHouseBankLow", "10m", bank="-9000000x20", floor="-10000000x20"),
+    fires("OkeyHouseBankLow", "10m", bank="-11000000x20", floor="-10000000x20"),
+    is_quiet("OkeyHouseBankLow", "10m", bank="500000x20", floor="-10000000x20"),
+    fires("OkeyShardsUnowned", "4m", unowned="0 85x5", lease_age="1x6"),
+    # For as long as a take-over lasts nobody has them.
+    is_quiet("OkeyShardsUnowned", "4m", unowned="0x2 85 0x5", lease_age="1x8"),
+    is_quiet(
+        "OkeyShardsUnowned",
+        "4m",
+        unowned="85x6",
+        lease_age="30+60x6",
+        unowned_elsewhere="0x6",
+        lease_age_elsewhere="1x6",
+    ),
 )
 
 GOOD_AND_BAD: Final = {

@@ -14,6 +14,7 @@ from grpc_health.v1 import health_pb2_grpc
 from okey.api.common.v1 import status_pb2, status_pb2_grpc
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
+from okey_client.channels import ENGINE_HEADER, Channels
 from okey_runtime.readiness import Readiness
 from okey_runtime.served import Context
 from okey_runtime.server import ServiceServer
@@ -23,7 +24,6 @@ from tests.fixtures.apps import app_of
 from tests.fixtures.certificates import Authority
 from tests.fixtures.issuer import Issuer
 from tests.fixtures.valkey import free_port
-from tools.manifests.envoy import ENGINE_HEADER
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(60)]
 
@@ -188,6 +188,21 @@ async def test_a_call_for_an_engine_goes_to_that_one(
         found = {await where(edge, replica.address) for _ in range(5)}
 
         assert found == {replica.address}
+
+
+async def test_our_client_follows_a_redirect_through_envoy(
+    edge: RunningEdge, replicas: tuple[Replica, Replica]
+) -> None:
+    """Engines' own addresses are not dialled; Envoy is told of them."""
+    channels = Channels(lambda: "token", edge=edge.address)
+    found = {}
+    for address in (edge.address, *(each.address for each in replicas)):
+        stub = engine_pb2_grpc.TableServiceStub(channels.to(address))
+        found[address] = {(await stub.WhereAmI(WHERE, timeout=5)).table_id for _ in range(5)}
+    await channels.close()
+
+    assert found.pop(edge.address) <= found.keys()
+    assert found == {each.address: {each.address} for each in replicas}
 
 
 async def test_a_caller_can_lead_envoy_nowhere_else(

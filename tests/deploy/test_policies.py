@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from tests.deploy import hardening, schemas, wiring
+from tests.deploy import availability, hardening, schemas, wiring
 from tests.deploy.manifests import DEPLOY, Platform, build
 from tests.deploy.mutation import CONTAINER, Mutation, drop, put
 from tests.deploy.wiring import Policy
@@ -94,7 +94,9 @@ SPOILED: Final[dict[Policy, tuple[Mutation, ...]]] = {
     wiring.grace_outlasts_the_drain: (
         drop("Deployment/wallet", f"{POD}/terminationGracePeriodSeconds"),
         put("ConfigMap/okey-common", "data/OKEY_DRAIN_TIMEOUT_MS", "60000"),
+        put("Deployment/engine", f"{CONTAINER}/lifecycle/preStop/sleep/seconds", 20),
     ),
+    wiring.names_stop_leading_to_it_first: (drop("Deployment/lobby", f"{CONTAINER}/lifecycle"),),
     wiring.files_are_mounted: (
         put("ConfigMap/okey-common", "data/OKEY_JWKS_FILE", "/etc/jwks.json"),
         put("Deployment/engine", f"{CONTAINER}/volumeMounts/0/mountPath", "/elsewhere"),
@@ -127,6 +129,42 @@ SPOILED: Final[dict[Policy, tuple[Mutation, ...]]] = {
     schemas.the_ledgers_owner_is_not_the_wallet: (
         put("Job/wallet-migration", f"{POD}/volumes/0/secret/secretName", "wallet-secrets"),
     ),
+    hardening.nodes_are_left_alone: (
+        put("Deployment/engine", f"{POD}/hostNetwork", True),
+        put("Deployment/engine", f"{POD}/hostPID", True),
+        put("Job/engine-migration", f"{POD}/hostIPC", True),
+        put("Deployment/engine", f"{POD}/volumes/0", {"name": "jwks", "hostPath": {"path": "/"}}),
+        put("Deployment/engine", f"{CONTAINER}/ports/0/hostPort", 7400),
+    ),
+    hardening.variables_are_set_once: (
+        put("Deployment/engine", f"{CONTAINER}/env/1/name", "OKEY_ENGINE_NAME"),
+    ),
+    availability.pods_are_selected_by_their_own_labels: (
+        put("Deployment/engine", "spec/selector/matchLabels", {"app.kubernetes.io/name": "motor"}),
+        put(
+            "Deployment/engine", "spec/selector/matchLabels", {"app.kubernetes.io/part-of": "okey"}
+        ),
+    ),
+    availability.roll_outs_add_before_they_take: (
+        put("Deployment/lobby", "spec/strategy", {"type": "Recreate"}),
+        put("Deployment/lobby", "spec/strategy/rollingUpdate/maxUnavailable", 1),
+        drop("Deployment/wallet", "spec/strategy"),
+    ),
+    availability.drains_take_one_pod_at_a_time: (
+        drop("PodDisruptionBudget/engine"),
+        put("PodDisruptionBudget/engine", "spec/maxUnavailable", 2),
+        drop("PodDisruptionBudget/engine", "spec/unhealthyPodEvictionPolicy"),
+        put(
+            "PodDisruptionBudget/engine",
+            "spec/selector/matchLabels",
+            {"app.kubernetes.io/name": "lobby"},
+        ),
+    ),
+    availability.pods_stand_apart: (
+        drop("Deployment/engine", f"{POD}/topologySpreadConstraints/0"),
+        drop("Deployment/bots", f"{POD}/topologySpreadConstraints"),
+        put("Deployment/bots", f"{POD}/topologySpreadConstraints/0/matchLabelKeys", []),
+    ),
 }
 
 
@@ -152,7 +190,7 @@ def test_policy_sees_what_was_spoiled(policy: Policy, mutation: Mutation) -> Non
 def test_every_policy_is_checked() -> None:
     written = {
         value
-        for module in (hardening, schemas, wiring)
+        for module in (availability, hardening, schemas, wiring)
         for name, value in vars(module).items()
         if getattr(value, "__module__", "") == module.__name__ and not name.startswith("_")
     }

@@ -20,6 +20,8 @@ PORT_VARIABLES: Final = {
     "health": "OKEY_HEALTH_PORT",
 }
 DRAIN_VARIABLES: Final = ("OKEY_DRAIN_DELAY_MS", "OKEY_DRAIN_TIMEOUT_MS", "OKEY_STOP_GRACE_MS")
+_DNS_S: Final = 5
+"""For how long the cluster's DNS keeps an answer."""
 # The kubelet puts it into OKEY_ADVERTISE_ADDRESS; no service reads it.
 _HELPERS: Final = frozenset({"POD_IP"})
 
@@ -149,6 +151,15 @@ def grace_outlasts_the_drain(platform: Platform) -> list[str]:
     ]
 
 
+def names_stop_leading_to_it_first(platform: Platform) -> list[str]:
+    """A pod is told to end only after DNS has had time to forget it."""
+    return [
+        f"{name}: is told to end at once"
+        for name, workload in _ours(platform)
+        if workload.container.pre_stop_s < _DNS_S
+    ]
+
+
 def files_are_mounted(platform: Platform) -> list[str]:
     """Files and folders that settings name lie in mounted Secrets; no secret is a variable."""
     faults = []
@@ -180,4 +191,5 @@ def _ours(platform: Platform) -> Iterator[tuple[str, Workload]]:
 
 def _drain_ms(platform: Platform, workload: Workload) -> int:
     variables = platform.environment(workload)
-    return sum(int(variables.get(name, 0)) for name in DRAIN_VARIABLES)
+    drain_ms = sum(int(variables.get(name, 0)) for name in DRAIN_VARIABLES)
+    return drain_ms + workload.container.pre_stop_s * 1000

@@ -10,6 +10,7 @@ import pytest
 
 from services.okeyctl.demo.platform import StartedPlatform
 from services.standalone.plan import NAMES, PASSED_ON
+from services.standalone.ports import planned_ports
 from services.standalone.shape import SINGLE
 
 QUICKSTART = (Path(__file__).parents[2] / "docs" / "quickstart.md").read_text("utf-8")
@@ -38,8 +39,9 @@ async def test_the_program_of_the_quickstart_plays_a_match(
 
 
 def test_the_table_of_addresses_is_the_real_one() -> None:
-    for index, name in enumerate(NAMES):
-        assert f"{name:<8} 127.0.0.1:{SINGLE.first_port + index}" in QUICKSTART
+    for name, ports in planned_ports(NAMES, SINGLE.first_port).items():
+        assert f"{name:<8} {ports.address}" in QUICKSTART
+        assert ports.page_url in QUICKSTART
 
 
 def test_every_variable_that_is_handed_on_is_explained() -> None:

@@ -68,7 +68,7 @@ class Engine:
         self.sharing = Sharing(
             members, me, ownership, self.tables, steady, still, Bells(), RENEW_EVERY_MS
         )
-        work = (commit.run(), self.tables.timers.run(), self.tables.run())
+        work = (commit.run(), self.tables.timers.run(), self.tables.recovery.run())
         self._tasks = [asyncio.create_task(each) for each in work]
 
     async def crash(self) -> None:

@@ -20,8 +20,9 @@ _ODD_TEXTS: Final = (
     "", "x", "player:", "house:rake", "'; DROP TABLE journal; --", "\x00", "a" * 5_000, "../../etc",
     "%s%n{0}", "Ç1 ğüşöıİ", "\u202e", "9" * 40, "null", "-1", "\ud7ff", "<script>",
 )  # fmt: skip
-_NEVER: Final = {("OperatorService.Drain", Role.OPERATOR)}
-"""It would end the engine, as it is meant to; others try it."""
+_NEVER: Final = {("OperatorService.Drain", Role.OPERATOR), ("PeerService.Leave", Role.ENGINE)}
+"""They would end the engine, as they are meant to, and with it all that follows; others try them.
+"""
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,11 @@ from typing import Any
 import grpc
 from pydantic import SecretStr
 
+from okey.api.engine.v1 import engine_pb2
 from okey_runtime.channel import open_channel
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
+from services.engine.shards import SHARD_COUNT
 from services.lobby.app import LobbyApp
 from services.lobby.settings import LobbySettings
 from tests.integration.engine.platform import Platform
@@ -123,6 +125,16 @@ async def _saying(payloads: Sequence[bytes], over: asyncio.Event) -> AsyncIterat
     for payload in payloads:
         yield payload
     await over.wait()
+
+
+async def balanced(world: Platform) -> None:
+    """Return once the two engines have as many shards each, so that no table moves any more."""
+    operator = await world.operator()
+    async with asyncio.timeout(60):
+        while True:
+            shards = await operator.ListShards(engine_pb2.ListShardsRequest())
+            if [member.shards for member in shards.engines] == [SHARD_COUNT // 2] * 2:
+                return
 
 
 @asynccontextmanager

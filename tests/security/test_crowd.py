@@ -6,6 +6,7 @@ no call of theirs fails or is repeated, and no turn of theirs times out.
 
 import asyncio
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ from okey.api.lobby.v1 import lobby_pb2
 from okey_client import Change, OkeyClient, RetryPolicy, TableClient, autoplay
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import SystemClock
+from okey_runtime.errors import from_rpc_error
 from okey_runtime.service_token import fixed_token
 from services.okeyctl.demo.platform import StartedPlatform
 from tests.e2e.match import is_over
@@ -37,6 +39,11 @@ NARROW = (("grpc.http2.lookahead_bytes", 1_024), ("grpc.http2.bdp_probe", 0))
 MOST_A_WATCHER = 100_000
 """Bytes of the engine's memory; both ends of a bare stream have 49 kB."""
 MOST_A_CONNECTION = 64_000
+
+UNSENT = 3_000
+"""Calls of which only the headers are sent; at most 2,000 of them wait at once."""
+BAD_TOKENS = 5_000
+WHERE = "/okey.api.engine.v1.TableService/WhereAmI"
 
 # What a stranger says who means no good, each the beginning of something.
 OPENINGS = (
@@ -92,7 +99,7 @@ class Match:
             await clients[1].lobby.join_table(table_id)
             tables = [client.table(table_id) for client in clients]
             await asyncio.gather(
-                *(autoplay(table, is_over, on_change=self._note) for table in tables)
+                *(autoplay(table, is_over, on_change=self.note) for table in tables)
             )
             self.matches += 1
 
@@ -110,7 +117,8 @@ class Match:
             policy=RetryPolicy(tries=1, deadline_ms=30_000),
         )
 
-    def _note(self, change: Change) -> None:
+    def note(self, change: Change) -> None:
+        """Count whose time ran out."""
         self.timeouts += sum(event.HasField("turn_timed_out") for event in change.events)
 
 
@@ -249,5 +257,58 @@ async def test_readers_that_do_not_read_are_cut_and_cost_little(
     await match.play("late-1", "late-2")
 
 
-async def keep_playing(table: TableClient) -> None:
-    await autoplay(table, is_over)
+async def keep_playing(
+    table: TableClient, on_change: Callable[[Change], None] | None = None
+) -> None:
+    await autoplay(table, is_over, on_change=on_change)
+
+
+async def why(call: Awaitable[Any]) -> str:
+    """Why the call is refused."""
+    try:
+        await call
+    except grpc.aio.AioRpcError as error:
+        return from_rpc_error(error).reason or str(error.details())
+    return "answered"
+
+
+async def test_bad_tokens_and_calls_without_a_message_harm_nobody_who_plays(
+    platform: StartedPlatform,
+) -> None:
+    """From the address of those who play: gRPC's own bounds would keep such calls for ever."""
+    engine, match = Engine(platform), Match(platform)
+    await match.play("warm-1", "warm-2")
+    async with AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(platform.client(name)) for name in ("a", "b")]
+        terms = lobby_pb2.TableTerms(seat_count=2, stake=100, start_points=20)
+        terms.turn_timeout_ms = 60_000
+        terms.variant = common_pb2.VARIANT_KLASIK
+        table_id = await clients[0].lobby.create_table(terms)
+        await clients[1].lobby.join_table(table_id)
+        tables = [client.table(table_id) for client in clients]
+        playing = [asyncio.create_task(keep_playing(table, match.note)) for table in tables]
+        address = platform.state.address("engine")
+        # Of different options, so that each has a connection of its own.
+        first = await stack.enter_async_context(open_channel(address, max_message_bytes=1 << 20))
+        second = await stack.enter_async_context(open_channel(address, max_message_bytes=2 << 20))
+        unsent: Any = first.stream_unary(WHERE)
+        bad: Any = second.unary_unary(WHERE)
+        said = (("authorization", "Bearer a.bad.token"),)
+        before, seq = engine.memory(), (await tables[0].get()).seq
+        silent = asyncio.gather(*(why(unsent()) for _ in range(UNSENT)))
+        shown = in_turn(why(bad(b"", metadata=said)) for _ in range(BAD_TOKENS))
+        of_tokens, of_silence = Counter(await shown), Counter(await silent)
+        most, then = engine.memory(), (await tables[0].get()).seq
+        for task in playing:
+            assert not task.done(), "its player was harmed"
+            task.cancel()
+        await asyncio.gather(*playing, return_exceptions=True)
+    report = (
+        f"{dict(of_tokens)}, {dict(of_silence)}, {(most - before) / UNSENT / 1_000:.1f} kB each"
+    )
+    sys.stdout.write(f"{report}; {then - seq} rows played meanwhile\n")
+    assert set(of_tokens) == {"TOKEN_INVALID", "TOO_MANY_BAD_TOKENS"}
+    assert of_silence == {"REQUEST_NOT_SENT": UNSENT}
+    assert then > seq
+    assert match.timeouts == 0
+    assert most - before < UNSENT * MOST_A_CONNECTION

@@ -1,37 +1,65 @@
 """The whole platform over mutual TLS: services reach one another, and nobody else reaches them."""
 
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+from cryptography import x509
 from pydantic import SecretStr
 
-from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
+from okey.api.common.v1 import status_pb2, status_pb2_grpc
+from okey.api.engine.v1 import engine_pb2
+from okey.api.lobby.v1 import lobby_pb2
 from okey_client import OkeyClient
 from okey_runtime.channel import open_channel
+from okey_runtime.identity import Role
+from okey_runtime.server import ServiceServer
+from okey_runtime.service_token import MetadataProvider
 from okey_runtime.tls import CertificateFiles, ClientTls, Security
+from services.wallet.app import WalletApp, WalletSettings
 from tests.fixtures.certificates import Authority
 from tests.fixtures.valkey import Valkey
-from tests.security.stand import Everything
+from tests.integration.engine.platform import act, playing, view_of
+from tests.integration.engine.play_stream import stream_of
+from tests.security.stand import Everything, balanced
+
+SERVICES = ("lobby", "engine", "wallet", "rating", "bots")
+TERMS = lobby_pb2.TableTerms(seat_count=2, stake=100)
 
 
 class Encrypted(Everything):
-    """Every service shows a certificate for ``localhost`` and ``engine``, and asks for one."""
+    """Every service shows a certificate for ``localhost`` or ``engine``, and asks for one."""
 
     def __init__(self, folder: Path, clock_factor: int, redis_url: SecretStr) -> None:
         super().__init__(folder, clock_factor, redis_url)
         self._authority = Authority(folder)
 
     def _shared(self, name: str) -> dict[str, Any]:
-        names = ("engine",) if name == "engine" else ("localhost",)
+        self._issue(name)
+        files = self._authority.files(name)
         return {
             **super()._shared(name),
-            **self._authority.issue(name, *names).settings(),
+            **files.settings(),
             "listen_host": "localhost",
             "tls_require_client_cert": True,
             "tls_engine_name": "engine",
         }
+
+    def _issue(self, name: str) -> None:
+        self._authority.issue(name, "engine" if name == "engine" else "localhost")
+
+    async def channel_with(
+        self, token: MetadataProvider, *, to: str = "", at: str = ""
+    ) -> grpc.aio.Channel:
+        security = self.gateway() if to else self.gateway().named("engine")
+        address = at or self.address(to or "engine")
+        channel = open_channel(address, token=token, security=security)
+        return await self._channels.enter_async_context(channel)
 
     def client(self, player: str, security: Security) -> OkeyClient:
         token = self.issuer.token(player)
@@ -45,38 +73,159 @@ class Encrypted(Everything):
         )
 
     def gateway(self) -> ClientTls:
-        """A gateway's certificate."""
-        own = self._authority.issue("gateway", "gateway")
+        """A gateway's certificate, which is renewed with all others."""
+        own = self._authority.files("gateway")
+        if not own.cert.exists():
+            self._issue("gateway")
         return ClientTls(CertificateFiles(cert_file=own.cert, key_file=own.key, ca_file=own.ca))
 
-    def nobody(self) -> ClientTls:
-        """Who trusts the platform and has no certificate."""
-        return ClientTls(CertificateFiles(ca_file=self._authority.ca))
+    def strangers(self) -> Sequence[ClientTls]:
+        """Who trusts the platform and has no certificate, or one that another has signed."""
+        other = Authority(self.folder, "stranger").issue("stranger", "localhost", "engine")
+        theirs = CertificateFiles(
+            cert_file=other.cert, key_file=other.key, ca_file=self._authority.ca
+        )
+        return ClientTls(CertificateFiles(ca_file=self._authority.ca)), ClientTls(theirs)
+
+    def trust_next(self) -> None:
+        """From now on a second authority is trusted beside the one that has signed all."""
+        self._next = Authority(self.folder, "next")
+        self._authority.trust_also(self._next)
+
+    def sign_with_next(self) -> None:
+        """It signs every certificate anew."""
+        self._next.ca = self._authority.ca
+        self._authority = self._next
+        for name in (*SERVICES, "gateway"):
+            self._issue(name)
+
+    def trust_next_only(self) -> None:
+        """The first authority is trusted no more."""
+        self._next.trust_nobody_else()
+
+    async def issuer_of(self, service: str) -> str:
+        """Who has signed what the service shows to a connection that is made now."""
+        own = self._authority.files("gateway")
+        context = ssl.create_default_context(cafile=own.ca)
+        context.load_cert_chain(own.cert, own.key)
+        context.set_alpn_protocols(["h2"])
+        host, _, port = self.address(service).rpartition(":")
+        name = "engine" if service == "engine" else "localhost"
+        _, writer = await asyncio.open_connection(
+            host, int(port), ssl=context, server_hostname=name
+        )
+        shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        writer.close()
+        return x509.load_der_x509_certificate(shown).issuer.rfc4514_string()
 
 
-async def test_people_sit_down_and_pay_over_mutual_tls(
-    tmp_path: Path, valkey_server: Valkey
-) -> None:
-    """M1: gateway to lobby, lobby to engine, engine to wallet: each a connection of its own."""
+@pytest.fixture
+async def world(tmp_path: Path, valkey_server: Valkey) -> AsyncIterator[Encrypted]:
     valkey_server.empty()
-    world = Encrypted(tmp_path, 10, valkey_server.url)
+    running = Encrypted(tmp_path, 10, valkey_server.url)
     try:
-        await world.start()
-        terms = lobby_pb2.TableTerms(seat_count=2, stake=100)
-        async with world.client("anna", world.gateway()) as anna:
-            table_id = await anna.lobby.create_table(terms)
-            view = await anna.table(table_id).get()
-            assert view.seats[0].player == "anna"
-            assert await anna.wallet.balance_of("anna") == 9_900
-        token = world.issuer.metadata("bert")
-        lobby = world.address("lobby")
-        async with open_channel(lobby, token=token, security=world.nobody()) as channel:
-            stub = lobby_pb2_grpc.LobbyServiceStub(channel)
-            with pytest.raises(grpc.aio.AioRpcError) as refused:
-                await stub.ListTables(lobby_pb2.ListTablesRequest(), timeout=2)
-            assert refused.value.code() in (
-                grpc.StatusCode.UNAVAILABLE,
-                grpc.StatusCode.DEADLINE_EXCEEDED,
-            )
+        await running.start()
+        yield running
     finally:
-        await world.stop()
+        await running.stop()
+
+
+async def sits_down(world: Encrypted, player: str) -> None:
+    """M1: gateway to lobby, lobby to engine, engine to wallet: each a connection of its own."""
+    async with world.client(player, world.gateway()) as client:
+        table_id = await client.lobby.create_table(TERMS)
+        view = await client.table(table_id).get()
+        assert view.seats[0].player == player
+        assert await client.wallet.balance_of(player) == 9_900
+
+
+async def found(channel: grpc.aio.Channel) -> dict[str, status_pb2.StatusCheck]:
+    """What a process finds where it calls others, by their names."""
+    stub = status_pb2_grpc.StatusServiceStub(channel)
+    status = await stub.GetStatus(status_pb2.GetStatusRequest(with_checks=True), timeout=10)
+    return {check.name: check for check in status.checks if check.name in SERVICES}
+
+
+async def test_people_sit_down_and_pay_over_mutual_tls(world: Encrypted) -> None:
+    await sits_down(world, "anna")
+
+
+async def test_every_pair_of_services_speaks_mutual_tls(world: Encrypted) -> None:
+    """Whoever calls another finds it, with its own certificate and token."""
+    auditing = WalletSettings(
+        engine_address=world.engine_address,
+        service_token_file=world.issuer.service_token_file(world.folder, Role.WALLET),
+        **{**world._shared("wallet"), "database_url": f"sqlite:///{world.folder}/second-wallet.db"},
+    )
+    second = await world.start_beside("second")
+    async with AsyncExitStack() as stack:
+        wallet = await stack.enter_async_context(ServiceServer(WalletApp(auditing)))
+        channels = {
+            "lobby": await world.channel("op", Role.OPERATOR, to="lobby"),
+            "engine": await world.channel("op", Role.OPERATOR),
+            "wallet": await stack.enter_async_context(
+                open_channel(
+                    wallet.address,
+                    token=world.issuer.metadata("op", Role.OPERATOR),
+                    security=world.gateway(),
+                )
+            ),
+        }
+        looked_at = {name: await found(channel) for name, channel in channels.items()}
+    assert {name: set(checks) for name, checks in looked_at.items()} == {
+        "lobby": {"engine", "wallet", "rating"},
+        "engine": {"wallet", "rating", "bots"},
+        "wallet": {"engine"},
+    }
+    wrong = [
+        (name, check.name, check.text)
+        for name, checks in looked_at.items()
+        for check in checks.values()
+        if check.state != status_pb2.CHECK_STATE_OK
+    ]
+    assert wrong == []
+    await balanced(world)
+    tables = {await world.open_table(f"host-{number}") for number in range(4)}
+    listed = await (await world.operator(second.address)).ListTables(engine_pb2.ListTablesRequest())
+    assert {table.table_id for table in listed.tables} == tables
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_no_service_takes_a_connection_without_a_certificate_of_the_authority(
+    world: Encrypted, service: str
+) -> None:
+    """Whatever token there is in it."""
+    token = world.issuer.metadata("op", Role.OPERATOR)
+    address = world.address(service)
+    for security in world.strangers():
+        named = security.named("engine" if service == "engine" else "")
+        async with open_channel(address, token=token, security=named) as channel:
+            stub = status_pb2_grpc.StatusServiceStub(channel)
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await stub.GetStatus(status_pb2.GetStatusRequest(), timeout=2)
+        assert refused.value.code() in (
+            grpc.StatusCode.UNAVAILABLE,
+            grpc.StatusCode.DEADLINE_EXCEEDED,
+        )
+
+
+async def test_certificates_and_their_authority_are_renewed_under_running_services(
+    world: Encrypted,
+) -> None:
+    """Trust both, sign anew, trust the new one alone: nothing is restarted, and a stream that is
+    open goes on.
+    """
+    await sits_down(world, "before")
+    table_id, mover, _ = await playing(world)
+    async with stream_of(world, mover, table_id) as stream:
+        await stream.attach()
+        await stream.read()
+        assert {await world.issuer_of(each) for each in SERVICES} == {"CN=authority"}
+        for step in (world.trust_next, world.sign_with_next, world.trust_next_only):
+            step()
+            await sits_down(world, f"after-{step.__name__.replace('_', '-')}")
+        assert {await world.issuer_of(each) for each in SERVICES} == {"CN=next"}
+        view = await view_of(world, table_id, mover)
+        await stream.say(engine_pb2.PlayRequest(act=act(world, view)))
+        (result,) = await stream.until_answered(1)
+        assert result.seq > view.seq

@@ -2,15 +2,13 @@
 
 import asyncio
 import json
-import logging
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 from random import Random
 
 import grpc
 import pytest
-import structlog
 from prometheus_client import REGISTRY, generate_latest
 
 from okey.api.common.v1 import common_pb2
@@ -20,33 +18,17 @@ from okey.rules.tile import Tile
 from okey_client import OkeyClient, autoplay
 from okey_runtime.errors import STATUS_DETAILS_KEY
 from okey_runtime.identity import Role
-from okey_runtime.logging import LogFormat, configure_logging
 from services.engine.record import decode_events
+from tests.fixtures.logs import log_file
 from tests.fixtures.valkey import Valkey
 from tests.integration.engine.platform import Phase
 from tests.security.leaking import Secrets
 from tests.security.stand import Everything, everything
 
+__all__ = ["log_file"]
+
 OVER = (Phase.PHASE_SETTLING, Phase.PHASE_NACHSPIEL, Phase.PHASE_CLOSED)
 AT_ONCE = 4
-
-
-@pytest.fixture
-def log_file(tmp_path: Path) -> Iterator[Path]:
-    """All logs of this process at debug level, as the services write them."""
-    root, path = logging.getLogger(), tmp_path / "platform.log"
-    before = (root.handlers[:], root.level)
-    configure_logging("platform", "DEBUG", LogFormat.JSON, tmp_path / "audit.log")
-    with path.open("w") as file:
-        for handler in root.handlers:
-            assert isinstance(handler, logging.StreamHandler)
-            handler.setStream(file)
-        yield path
-        configure_logging("platform", "DEBUG")
-        root.handlers[:], level = before
-        root.setLevel(level)
-    structlog.reset_defaults()
-    structlog.contextvars.clear_contextvars()
 
 
 @pytest.fixture

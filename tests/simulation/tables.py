@@ -9,9 +9,10 @@ from typing import Any, Final
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2
 from okey_runtime.identity import Role
+from tests.chaos.tables.asking import until_answered
 from tests.chaos.tables.client import Player, Spectator
 from tests.chaos.tables.history import Asked, ClientHistory
-from tests.chaos.tables.link import Caller, Link, NoAnswer, PlayLink, Refused, UnaryLink
+from tests.chaos.tables.link import Caller, Link, PlayLink, UnaryLink
 from tests.chaos.tables.load import Terms
 from tests.chaos.tables.script import Pace, Script
 from tests.simulation.channel import Channel
@@ -132,21 +133,7 @@ class Tables:
     async def _lobby_asks(
         self, method: Callable[..., Awaitable[Any]], request: Any, asked: Asked
     ) -> Any:
-        """Send the same until there is an answer; None where it was refused."""
-        while True:
-            try:
-                answer = await self._lobby.unary(method, request)
-            except NoAnswer as error:
-                asked.errors.append(str(error))
-                await asyncio.sleep(0.3)
-                continue
-            except Refused as error:
-                asked.refusal = str(error)
-                answer = None
-            else:
-                asked.seqs.append(getattr(answer, "seq", 0))
-            asked.answered_ms = self._clock.now_ms()
-            return answer
+        return await until_answered(self._lobby, method, request, asked, self._clock)
 
     def _caller(self, name: str, role: Role) -> Caller:
         def channel_to(address: str) -> Any:

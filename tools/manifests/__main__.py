@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tools.manifests import alerts, dashboards, edges, envoy, slo
+from tools.manifests import alerts, client, dashboards, edges, envoy, slo
 from tools.manifests.yaml_text import made_from
 
 DEPLOY: Final = Path(__file__).resolve().parents[2] / "deploy"
@@ -32,6 +32,7 @@ def files() -> Iterator[tuple[Path, str]]:
     for name, config in envoy.deployed().items():
         file = DEPLOY / "components" / "edge" / name
         yield file, made_from("tools/manifests/envoy.py", config)
+    yield DEPLOY / "client" / "service-config.json", client.text()
     for board in dashboards.DASHBOARDS:
         yield DEPLOY / "dashboards" / f"{board.name}.json", dashboards.text(board)
 

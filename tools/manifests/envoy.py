@@ -15,6 +15,7 @@ from okey.api.events.v1 import events_pb2
 from okey.api.lobby.v1 import lobby_pb2
 from okey.api.rating.v1 import rating_pb2
 from okey.api.wallet.v1 import wallet_pb2
+from okey_client.channels import ENGINE_HEADER
 
 Json: TypeAlias = dict[str, object]
 
@@ -28,9 +29,6 @@ PUBLIC: Final[Mapping[str, tuple[ServiceDescriptor, ...]]] = {
     "wallet": (wallet_pb2.DESCRIPTOR.services_by_name["WalletService"],),
 }
 """What gateways, players and integrators call, by who serves it; operators come from inside."""
-
-ENGINE_HEADER: Final = "okey-engine"
-"""host:port of the engine that a call is for, as the end of a stream has named it."""
 
 _TYPE: Final = "@type"
 _API: Final = "type.googleapis.com/envoy.extensions"

@@ -10,6 +10,7 @@ The constants are what was counted in some 10,000 rounds between bots, on deals 
 figure rests on (``docs/bots.md``).
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -126,6 +127,12 @@ class Chances:
 def next_turn(share: float, *, is_last: bool) -> float:
     """The chance that the next turn brings one of the tiles that make up this share."""
     return float(1 - (1 - share) ** (_LAST_TRIES if is_last else _TRIES))
+
+
+def shifted(chance: float, log_odds: float) -> float:
+    """The chance whose odds are better by ``log_odds``, which may be negative."""
+    odds = math.exp(log_odds)
+    return chance * odds / (1 - chance + chance * odds)
 
 
 @lru_cache(maxsize=16)

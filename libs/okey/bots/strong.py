@@ -7,11 +7,11 @@ takes the last one; each costs well below a millisecond to a few.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from okey.bots.chances import Chances, Company, chances_in, next_turn
+from okey.bots.chances import Chances, Company, chances_in, next_turn, shifted
 from okey.bots.discard import lot
 from okey.bots.evaluate import Goal, distance_to, evaluate
 from okey.bots.gift import gift
@@ -34,7 +34,7 @@ from okey.table.commands import (
 from okey.table.legal import LegalAction
 from okey.table.view import RoundView, SeatView, TableView
 
-_SHAPE: Final = (0.0, 0.0, 0.06, 0.12)
+_SHAPE: Final = (0.0, 0.04, 0.06, 0.12)
 """By distance, later as the last: how much more of a share a better shape makes, a unit of it."""
 
 _WORST_HOPE: Final = 3
@@ -62,10 +62,10 @@ def strong_answers(view: TableView, outlook: Outlook, seed: int) -> Iterator[Act
 
 @dataclass(frozen=True)
 class _Prospect:
-    """A tile to give away, and what the 14 that stay are expected to bring."""
+    """A tile to give away, and the chance that the 14 that stay finish first."""
 
     tile: Tile
-    worth: float
+    chance: float
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class _Mind:
             return
         yield _PILE if after < now or tile is self.outlook.okey else _STOCK
         if after > 0 and tile is not self.outlook.okey:
-            yield _PILE if self._is_worth_taking(tile, goal) else _STOCK
+            yield _PILE if self._is_worth_taking(tile) else _STOCK
 
     def with_fifteen(self) -> Iterator[Action]:
         """What to do with 15 tiles: finish, announce, take that back, or discard."""
@@ -136,18 +136,29 @@ class _Mind:
             yield declared
         else:
             best: _Prospect | None = None
-            goal = self._goal(announced=self.outlook.has_announced)
-            for option in self._prospects(self.outlook.rack, goal, minds_gifts=True):
-                if best is None or option.worth > best.worth:
-                    best = option
+            for option in self._prospects(self.outlook.rack, announced=self.outlook.has_announced):
+                minded = self._mindful_of_the_gift(option)
+                if best is None or minded.chance > best.chance:
+                    best = minded
                     yield Discard(best.tile)
 
     def _goal(self, *, announced: bool) -> Goal:
         return Goal.CIFT if announced else Goal.EITHER
 
-    def _prize(self, goal: Goal) -> float:
+    def _ways(self, tiles: Sequence[Tile], *, announced: bool) -> tuple[Goal, ...]:
+        """What to play for: both forms as long as one is not bound and pairs are not far (H13).
+
+        Each is judged by itself: what is nearer to pairs need not be likelier to finish, for a lone
+        tile waits for its twin alone.
+        """
+        if announced:
+            return (Goal.CIFT,)
+        is_far = distance_to(tiles, self.outlook.okey, Goal.CIFT) > _WORST_HOPE
+        return (Goal.NORMAL,) if is_far else (Goal.NORMAL, Goal.CIFT)
+
+    def _prize(self, *, announced: bool) -> float:
         """What the plain finish pays; a unit where that is nothing, so that hands still compare."""
-        return self.prizes[FinishKind.CIFT if goal is Goal.CIFT else FinishKind.NORMAL] or 1.0
+        return self.prizes[FinishKind.CIFT if announced else FinishKind.NORMAL] or 1.0
 
     def _chances(self, goal: Goal) -> Chances:
         return chances_in(self.company, is_cift=goal is Goal.CIFT)
@@ -186,7 +197,7 @@ class _Mind:
         okey, announced = self.outlook.okey, self.outlook.has_announced
         by_okey = self.prizes[FinishKind.CIFT_OKEY if announced else FinishKind.OKEY]
         goal = self._goal(announced=announced)
-        now = self._prize(goal)
+        now = self._prize(announced=announced)
         if finish.tile is okey or okey not in self.outlook.rack or by_okey <= now:
             return None
         undisturbed = self._chances(goal).undisturbed(self.turn)
@@ -218,37 +229,51 @@ class _Mind:
         """
         announced = self.outlook.has_announced
         if LegalAction.WITHDRAW_CIFT in self.legal and announced:
-            return WithdrawCift() if self._brings(Goal.EITHER) > self._brings(Goal.CIFT) else None
+            return WithdrawCift() if self._gain_of_cift() < 0 else None
         is_last = self.turn >= self.view.config.rules.cift_announce_turns
         if announced or LegalAction.ANNOUNCE_CIFT not in self.legal or not is_last:
             return None
         if distance_to(self.outlook.rack, self.outlook.okey, Goal.CIFT) > _WORST_HOPE:
             return None
-        return AnnounceCift() if self._brings(Goal.CIFT) > self._brings(Goal.EITHER) else None
+        return AnnounceCift() if self._gain_of_cift() > 0 else None
 
-    def _brings(self, goal: Goal) -> float:
-        """What these 15 tiles are expected to bring on the way to ``goal``."""
-        if distance_to(self.outlook.rack, self.outlook.okey, goal) == 0:
-            return self._prize(goal)
-        return max(option.worth for option in self._prospects(self.outlook.rack, goal))
+    def _gain_of_cift(self) -> float:
+        """What more these 15 tiles are expected to bring with çift announced than without."""
+        return self._brings(announced=True) - self._brings(announced=False)
 
-    def _is_worth_taking(self, tile: Tile, goal: Goal) -> bool:
+    def _brings(self, *, announced: bool) -> float:
+        """What these 15 tiles are expected to bring with çift announced, or without."""
+        rack, prize = self.outlook.rack, self._prize(announced=announced)
+        if distance_to(rack, self.outlook.okey, self._goal(announced=announced)) == 0:
+            return prize
+        return prize * max(option.chance for option in self._prospects(rack, announced=announced))
+
+    def _is_worth_taking(self, tile: Tile) -> bool:
         """Whether the hand with the pile's tile brings more than a draw from the stock."""
-        okey = self.outlook.okey
-        hand = evaluate(self.outlook.rack, okey, goal, self.outlook.unseen)
-        share = hand.copies / self.unseen
-        by_stock = self._chances(goal).drawing(hand.distance, share, self.turn) * self._prize(goal)
+        rack, announced = self.outlook.rack, self.outlook.has_announced
+        by_stock = max(self._drawing(goal) for goal in self._ways(rack, announced=announced))
         best = max(
-            self._prospects((*self.outlook.rack, tile), goal), key=lambda option: option.worth
+            self._prospects((*rack, tile), announced=announced), key=lambda option: option.chance
         )
-        return best.tile is not tile and best.worth > by_stock * _CLEARLY_MORE
+        return best.tile is not tile and best.chance > by_stock * _CLEARLY_MORE
 
-    def _prospects(
-        self, rack: Sequence[Tile], goal: Goal, *, minds_gifts: bool = False
-    ) -> Iterator[_Prospect]:
-        """What each discard that keeps the hand as near as it is would bring, the most useless tile
-        first; okeys are kept while there is another.
-        """
+    def _drawing(self, goal: Goal) -> float:
+        """The chance to finish first, this way, with a draw from the stock."""
+        hand = evaluate(self.outlook.rack, self.outlook.okey, goal, self.outlook.unseen)
+        return self._chances(goal).drawing(hand.distance, hand.copies / self.unseen, self.turn)
+
+    def _mindful_of_the_gift(self, option: _Prospect) -> _Prospect:
+        """The option at what it leaves once the next player has been given the tile."""
+        cost = gift(option.tile, self.outlook, self.view.seats[self.view.viewer], self.next_player)
+        return replace(option, chance=shifted(option.chance, -cost / self.company.opponents))
+
+    def _prospects(self, rack: Sequence[Tile], *, announced: bool) -> Iterator[_Prospect]:
+        """What each discard that keeps the rack as near as it is would leave, on each way."""
+        for goal in self._ways(rack, announced=announced):
+            yield from self._prospects_of(rack, goal)
+
+    def _prospects_of(self, rack: Sequence[Tile], goal: Goal) -> Iterator[_Prospect]:
+        """One way's, the most useless tile first; okeys are kept while there is another tile."""
         okey = self.outlook.okey
         near = distance_to(rack, okey, goal)
         # No okey is given away: by T5 it always keeps the hand as near as any other tile would.
@@ -257,19 +282,14 @@ class _Mind:
             for tile in sorted(set(rack) - {okey}) or [okey]
             if distance_to(rest := without(rack, (tile,)), okey, goal) == near
         ]
-        shape = {tile: self._shape(rest, goal) for tile, rest in options}
+        shape = {
+            tile: 0.0 if goal is Goal.CIFT else shape_of(rest, okey, self.outlook.unseen)
+            for tile, rest in options
+        }
         best = max(shape.values())
         weight = _SHAPE[min(near, len(_SHAPE) - 1)]
         options.sort(key=lambda option: (-shape[option[0]], lot(self.seed, option[0])))
         for tile, rest in options:
             copies = evaluate(rest, okey, goal, self.outlook.unseen).copies
             share = copies / self.unseen * math.exp(weight * (shape[tile] - best))
-            chance = self._chances(goal).waiting(near, share, self.turn)
-            if minds_gifts:
-                cost = gift(tile, self.outlook, self.next_player) / self.company.opponents
-                chance -= chance * (1 - chance) * cost
-            yield _Prospect(tile, chance * self._prize(goal))
-
-    def _shape(self, rest: Sequence[Tile], goal: Goal) -> float:
-        """How well the tiles that stay stand beside each other; for pairs that is nothing."""
-        return 0.0 if goal is Goal.CIFT else shape_of(rest, self.outlook.okey, self.outlook.unseen)
+            yield _Prospect(tile, self._chances(goal).waiting(near, share, self.turn))

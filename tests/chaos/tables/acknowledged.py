@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from okey.table import events as e
+from okey.table.reasons import VacateReason
 from services.engine.record import Row
 from tests.chaos.leaving import Leaving
 from tests.chaos.tables.history import Asked, ClientHistory, Ended, Finding
@@ -18,6 +19,7 @@ _ASK_A_STAKE = frozenset({"OpenTable", "TakeSeat", "PlayOn"})
 """Their refusal may be about the stake, which the wallet declined or the seat's owner gave up
 after the row was stored.
 """
+_LEFT = frozenset({VacateReason.LEFT, VacateReason.LEFT_LATE})
 _UNEXPECTED = "INTERNAL"
 """The reason of an error that the engine itself did not expect."""
 
@@ -51,12 +53,19 @@ def check_acknowledged(
                 yield Finding(check, client.table_id, client.player, f"{about} {text}")
     for key in sorted(stored.keys() - asked_for):
         table_id, player, request_id = key
-        if player in players and not (players[player] and any(map(_sits_down, stored[key]))):
+        if player in players and not (players[player] and any(map(_is_lobbys, stored[key]))):
             yield Finding(NOBODY, table_id, player, f"nobody sent request {request_id}")
 
 
-def _sits_down(row: Row) -> bool:
-    return any(isinstance(event, e.TableOpened | e.SeatRequested) for event in row.events)
+def _is_lobbys(row: Row) -> bool:
+    """Whether a lobby may ask for it, for a player that it has matched: a seat, and that this is
+    given back where somebody else of the group has not come.
+    """
+    return any(
+        isinstance(event, e.TableOpened | e.SeatRequested)
+        or (isinstance(event, e.SeatVacated) and event.reason in _LEFT)
+        for event in row.events
+    )
 
 
 def _wrong(asked: Asked, rows: list[Row]) -> Iterator[tuple[str, str]]:

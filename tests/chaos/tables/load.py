@@ -11,13 +11,13 @@ from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role
+from tests.chaos.tables.asking import until_answered
 from tests.chaos.tables.client import Player, Spectator
 from tests.chaos.tables.history import Asked, ClientHistory
-from tests.chaos.tables.link import Caller, Link, NoAnswer, PlayLink, Refused, UnaryLink
+from tests.chaos.tables.link import Caller, Link, PlayLink, UnaryLink
 from tests.chaos.tables.script import Pace, Script
 from tests.chaos.tables.stand import TablesStand
 
-_PAUSE_S: Final = 0.3
 _WATCHED_SHARE: Final = 0.15
 
 
@@ -159,21 +159,7 @@ class Load:
     async def _lobby_asks(
         self, method: Callable[..., Awaitable[Any]], request: Any, asked: Asked
     ) -> Any:
-        """Send the same until there is an answer; None where it was refused."""
-        while True:
-            try:
-                answer = await self._lobby.unary(method, request)
-            except NoAnswer as error:
-                asked.errors.append(str(error))
-                await asyncio.sleep(_PAUSE_S)
-                continue
-            except Refused as error:
-                asked.refusal = str(error)
-                answer = None
-            else:
-                asked.seqs.append(getattr(answer, "seq", 0))
-            asked.answered_ms = self._clock.now_ms()
-            return answer
+        return await until_answered(self._lobby, method, request, asked, self._clock)
 
     def _next_id(self) -> str:
         return f"request-{next(self._numbers)}"

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from okey.table import events as e
+from okey.table.reasons import VacateReason
 from services.engine.record import Request, Row
 from tests.chaos.tables.acknowledged import (
     DURABLE,
@@ -83,6 +84,26 @@ def test_a_stored_command_that_nobody_sent(history: History) -> None:
     invented = Request(PLAYERS[0], "request-invented", b"")
     rows_of(history)[index] = replace(rows_of(history)[index], request=invented)
     assert broken(history) == {NOBODY}
+
+
+@pytest.mark.parametrize("is_matched", [True, False])
+@pytest.mark.parametrize(
+    ("event", "is_lobbys"),
+    [
+        (e.SeatRequested(0, PLAYERS[0], "hold", 0), True),
+        (e.SeatVacated(0, PLAYERS[0], "hold", VacateReason.LEFT, 0), True),
+        (e.SeatVacated(0, PLAYERS[0], "hold", VacateReason.SILENT, 0), False),
+        (e.SeatPaid(0, "hold"), False),
+    ],
+)
+def test_what_a_lobby_asks_for_somebody_whom_it_has_matched(
+    event: e.Event, is_lobbys: bool, is_matched: bool
+) -> None:
+    """It takes seats, and gives them back where the others have not come; nothing else."""
+    row = Row(1, 0, (event,), Request(PLAYERS[0], "quick-1", b""))
+    client = ClientHistory(PLAYERS[0], "a-table", is_matched=is_matched)
+    found = {finding.check for finding in check_acknowledged([client], {"a-table": [row]})}
+    assert found == (set() if is_lobbys and is_matched else {NOBODY})
 
 
 def test_a_command_of_unknown_end_may_be_stored_or_not(history: History) -> None:

@@ -28,7 +28,8 @@ from tests.integration.engine.platform import (
     refused,
     view_of,
 )
-from tests.integration.engine.test_play import Stream, nonce, reason_of, stream_of
+from tests.integration.engine.play_stream import Stream, reason_of, stream_of
+from tests.integration.engine.test_play import nonce
 
 CODE = grpc.StatusCode
 QUICK = {"lease_ms": 1_500, "renew_ms": 250}

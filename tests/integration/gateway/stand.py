@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any
 
 import httpx
 import orjson
+import pytest
 from pydantic import SecretStr
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
 
 from okey_runtime.server import ServiceServer
 from services.gateway.app import GatewayApp
@@ -43,6 +46,14 @@ class Browser:
                 frame: Frame = orjson.loads(text)
                 if not key or key in frame:
                     return frame
+
+    async def close_code(self) -> int:
+        """The code of the close that comes next."""
+        async with asyncio.timeout(PATIENCE_S):
+            with pytest.raises(ConnectionClosed) as closed:
+                await self.socket.recv()
+        assert closed.value.rcvd is not None
+        return closed.value.rcvd.code
 
     async def ask(self, **command: Any) -> Frame:
         """Send a command; the result that answers it, what else comes meanwhile is only kept."""
@@ -108,7 +119,10 @@ async def browser(
 ) -> AsyncIterator[Browser]:
     """A connection; with a token it has said hello."""
     address = url_of(gateway).replace("http", "ws", 1) + "ws"
-    async with connect(address, proxy=None, additional_headers=headers) as socket:
+    quiet = logging.getLogger("tests.browser")
+    quiet.setLevel(logging.WARNING)  # else the client itself logs every frame at debug level
+    opening = connect(address, proxy=None, additional_headers=headers, logger=quiet)
+    async with opening as socket:
         found = Browser(socket)
         if token:
             await found.say(hello={"token": token, **hello})
@@ -130,4 +144,7 @@ async def stand(
 
 def http(gateway: ServiceServer) -> httpx.AsyncClient:
     """Requests as scripts make them."""
-    return httpx.AsyncClient(base_url=url_of(gateway), timeout=PATIENCE_S, trust_env=False)
+    # There is no TLS here; each client would load all authorities all the same.
+    return httpx.AsyncClient(
+        base_url=url_of(gateway), timeout=PATIENCE_S, trust_env=False, verify=False
+    )

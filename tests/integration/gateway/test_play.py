@@ -1,50 +1,43 @@
-"""Tables over the WebSocket."""
+"""Tables over the WebSocket: a whole match, broken connections, gateways that go, slow readers."""
 
-from google.protobuf.json_format import MessageToDict, ParseDict
+import asyncio
+import itertools
+from contextlib import AsyncExitStack
+from urllib.parse import urlsplit
 
-from okey.api.engine.v1 import table_pb2
-from okey.rules.variant import BotLevel
-from okey_client import action_due, action_message
+import orjson
+import pytest
+from starlette.types import Message, Scope
+from starlette.websockets import WebSocket
+
+from okey.api.engine.v1 import engine_pb2
 from okey_runtime.server import ServiceServer
-from tests.integration.gateway.stand import Browser, Frame, Stand, browser, rpc
+from services.gateway.app import GatewayApp
+from services.gateway.session import Session
+from tests.integration.gateway.playing import play_match, seq_of
+from tests.integration.gateway.stand import Frame, Stand, browser, rpc, url_of
 
-SOLO = {"terms": {"mode": "MODE_SOLO", "seat_count": 2, "stake": 100}}
-LATE = {"TURN_OVER", "TURN_EXPIRED", "NOT_YOUR_TURN", "STAND_IN_PLAYS", "TABLE_CLOSED"}
-LATE |= {"ALREADY_DRAWN", "MUST_DRAW_FIRST", "NOT_SEATED"}
+SOLO = {"mode": "MODE_SOLO", "seat_count": 2, "stake": 100}
+
+_numbers = itertools.count(1)
 
 
-async def open_solo(gateway: ServiceServer, token: str, name: str = "solo-table") -> str:
-    made = await rpc(gateway, token, "LobbyService/CreateTable", request_id=name, **SOLO)
+async def open_solo(gateway: ServiceServer, token: str) -> str:
+    made = await rpc(
+        gateway,
+        token,
+        "LobbyService/CreateTable",
+        request_id=f"solo-table-{next(_numbers)}",
+        terms=SOLO,
+    )
     table_id: str = made["table_id"]
     return table_id
 
 
-def view_of(frame: Frame) -> table_pb2.TableView | None:
-    """The view that a frame carries."""
-    table = frame.get("table", {})
-    view = table.get("snapshot") or table.get("update", {}).get("view")
-    return None if view is None else ParseDict(view, table_pb2.TableView())
-
-
-async def play_match(player: Browser) -> list[Frame]:
-    """Play until the match is over; every frame that came."""
-    frames = []
-    while True:
-        frame = await player.hear()
-        frames.append(frame)
-        view = view_of(frame)
-        if view is None:
-            refusal = frame.get("table", {}).get("result", {}).get("error", {})
-            assert refusal.get("reason", "") in LATE | {""}, refusal
-            continue
-        if view.phase in (table_pb2.PHASE_NACHSPIEL, table_pb2.PHASE_CLOSED):
-            return frames
-        action = action_due(view, BotLevel.NORMAL, 7)
-        if action is not None:
-            said = MessageToDict(action_message(action), preserving_proto_field_name=True)
-            turn = view.round.turn.number
-            act = {"request_id": f"turn-{view.seq}-{turn}", "turn": turn, "action": said}
-            await player.say(play={"act": act})
+def require_every_row_once(frames: list[Frame]) -> None:
+    """Rows follow each other without a gap from the first one on."""
+    seqs = [seq_of(frame) for frame in frames if seq_of(frame)]
+    assert seqs == list(range(seqs[0], seqs[0] + len(seqs)))
 
 
 async def test_a_whole_solo_match_is_played_over_the_websocket(
@@ -56,8 +49,148 @@ async def test_a_whole_solo_match_is_played_over_the_websocket(
         welcome = (await ada.hear())["welcome"]
         assert (welcome["player_id"], welcome["name"]) == ("ada", "Ada")
         frames = await play_match(ada)
-    seqs = [int(frame["table"]["update"]["seq"]) for frame in frames if "update" in frame["table"]]
-    assert seqs == list(range(seqs[0], seqs[0] + len(seqs)))
+    require_every_row_once(frames)
+    assert {frame["table_id"] for frame in frames} == {table_id}
     results = [frame["table"]["result"] for frame in frames if "result" in frame["table"]]
-    assert len(results) > 4
-    assert any(int(result["seq"]) > 0 for result in results)
+    assert sum(int(result["seq"]) > 0 for result in results) >= 2
+
+
+async def test_a_broken_connection_is_resumed_where_it_broke(
+    world: Stand, gateway: ServiceServer
+) -> None:
+    token = world.issuer.token("bob")
+    table_id = await open_solo(gateway, token)
+    async with browser(gateway, token, table_id=table_id, with_view=True) as bob:
+        await bob.hear("welcome")
+        frames = await play_match(bob, until_seq=12)
+        bob.socket.transport.abort()
+    cursor = str(max(map(seq_of, frames)))
+    async with browser(gateway, token, table_id=table_id, with_view=True, cursor=cursor) as again:
+        await again.hear("welcome")
+        frames += await play_match(again)
+    require_every_row_once(frames)
+
+
+async def test_a_table_that_is_loaded_anew_is_seen_as_a_pause(
+    world: Stand, gateway: ServiceServer
+) -> None:
+    """Upstream the gateway resumes by itself, also a command that waits for its answer."""
+    token = world.issuer.token("cem")
+    table_id = await open_solo(gateway, token)
+    async with browser(gateway, token, table_id=table_id, with_view=True) as cem:
+        await cem.hear("welcome")
+        frames = await play_match(cem, until_seq=12)
+        operator = await world.operator()
+        await operator.ReleaseTable(engine_pb2.ReleaseTableRequest(table_id=table_id))
+        frames += await play_match(cem)
+    assert {"of": "table"} in [frame.get("away") for frame in frames]
+    require_every_row_once(frames)
+
+
+async def test_a_gateway_that_stops_sends_its_players_to_another(
+    world: Stand, gateway: ServiceServer
+) -> None:
+    token = world.issuer.token("deniz")
+    settings = world.gateway_settings(gateway_return_within_ms=3_000)
+    async with AsyncExitStack() as stack:
+        first = await stack.enter_async_context(ServiceServer(GatewayApp(settings)))
+        table_id = await open_solo(first, token)
+        async with browser(first, token, table_id=table_id, with_view=True) as deniz:
+            await deniz.hear("welcome")
+            frames = await play_match(deniz, until_seq=12)
+            stopping = asyncio.create_task(stack.aclose())
+            while "end" not in frames[-1]:
+                frames.append(await deniz.hear())
+            end = frames.pop()["end"]
+            assert (end["of"], end["reason"]) == ("connection", "GATEWAY_STOPPING")
+            assert end["is_resumable"] is True
+            assert 0 <= end["retry_after_ms"] <= 3_000
+            assert await deniz.close_code() == 1012
+        await stopping
+    port = urlsplit(url_of(first)).port
+    with pytest.raises(OSError, match="onnect"):
+        await asyncio.open_connection("127.0.0.1", port)
+    cursor = max(map(seq_of, frames))
+    again = browser(gateway, token, table_id=table_id, with_view=True, cursor=cursor)
+    async with again as deniz:
+        await deniz.hear("welcome")
+        frames += await play_match(deniz)
+    require_every_row_once(frames)
+
+
+class DeafClient:
+    """The server's side of a connection whose client says hello, reads so many frames, and goes on
+    once ``hears`` is set.
+    """
+
+    def __init__(self, hello: Frame, reads: int) -> None:
+        self._said: asyncio.Queue[Message] = asyncio.Queue()
+        self._said.put_nowait({"type": "websocket.connect"})
+        text = orjson.dumps({"hello": hello}).decode()
+        self._said.put_nowait({"type": "websocket.receive", "text": text})
+        self._reads = reads
+        self.hears = asyncio.Event()
+        self.dropped = asyncio.Event()
+        self.heard: list[Message] = []
+
+    async def send(self, message: Message) -> None:
+        if len(self.heard) >= self._reads:
+            await self.hears.wait()
+        self.heard.append(message)
+
+    def socket(self) -> WebSocket:
+        def drop() -> None:
+            self.dropped.set()
+            self.hears.set()
+
+        scope: Scope = {"type": "websocket", "extensions": {"okey.abort": {"abort": drop}}}
+        return WebSocket(scope, self._said.get, self.send)
+
+
+async def play_beside(
+    world: Stand, gateway: ServiceServer, player: str
+) -> tuple[DeafClient, "asyncio.Task[None]"]:
+    """Play a match as the player while another connection of the same player does not read."""
+    token = world.issuer.token(player)
+    table_id = await open_solo(gateway, token)
+    deaf = DeafClient({"token": token, "table_id": table_id, "with_view": True}, reads=3)
+    socket = deaf.socket()
+    await socket.accept()
+    assert isinstance(gateway.app, GatewayApp)
+    serving = asyncio.create_task(Session(socket, gateway.app.shared).run())
+    async with browser(gateway, token, table_id=table_id, with_view=True) as other:
+        await other.hear("welcome")
+        await play_match(other)
+    return deaf, serving
+
+
+async def test_a_reader_that_is_too_slow_is_told_so_when_it_reads(world: Stand) -> None:
+    gateway = await world.start_gateway(gateway_queue_frames=8, gateway_cut_grace_ms=20_000)
+    deaf, serving = await play_beside(world, gateway, "elif")
+    deaf.hears.set()
+    await serving
+    *_, last, close = deaf.heard
+    end = orjson.loads(last["text"])["end"]
+    assert (end["reason"], end["is_resumable"]) == ("SLOW_READER", True)
+    assert (close["type"], close["code"]) == ("websocket.close", 4008)
+    # What waited was dropped: accept, three frames that had been begun, and the end.
+    assert len(deaf.heard) < 8
+    assert not deaf.dropped.is_set()
+
+
+async def test_a_reader_that_never_reads_is_dropped(world: Stand) -> None:
+    """Otherwise what was sent to it would be kept for as long as its network pretends to live."""
+    gateway = await world.start_gateway(gateway_queue_frames=8, gateway_cut_grace_ms=0)
+    deaf, serving = await play_beside(world, gateway, "fatma")
+    await deaf.dropped.wait()
+    await serving
+
+
+async def test_who_asks_faster_than_it_reads_is_not_cut(world: Stand) -> None:
+    """It waits for its own answers."""
+    gateway = await world.start_gateway(gateway_queue_frames=8)
+    async with browser(gateway, world.issuer.token("guel")) as player:
+        for number in range(200):
+            await player.say(ping={"id": number})
+        pongs = [(await player.hear("pong"))["pong"]["id"] for _ in range(200)]
+    assert pongs == list(range(200))

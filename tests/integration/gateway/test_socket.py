@@ -1,6 +1,6 @@
 """The WebSocket: hello, frames that cannot be used, watches, limits, and every way it ends."""
 
-import asyncio
+import logging
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -8,20 +8,14 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from okey_runtime.clock import SystemClock, VirtualClock
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
-from tests.integration.gateway.stand import PATIENCE_S, Browser, Stand, browser, rpc, url_of
+from services.gateway.app import GatewayApp
+from services.gateway.web_server import MAX_FRAME_BYTES
+from tests.integration.gateway.stand import Stand, browser, rpc, url_of
 
 CANAK = {"variant": "VARIANT_CANAK", "seat_count": 4, "stake": "100"}
-
-
-async def close_code(player: Browser) -> int:
-    """The code of the close that comes next."""
-    async with asyncio.timeout(PATIENCE_S):
-        with pytest.raises(ConnectionClosed) as closed:
-            await player.socket.recv()
-    assert closed.value.rcvd is not None
-    return closed.value.rcvd.code
 
 
 HELLOS: dict[str, tuple[dict[str, Any], str, int]] = {
@@ -39,7 +33,7 @@ async def test_who_does_not_say_who_it_is_is_sent_away(gateway: ServiceServer, c
         await stranger.say(**said)
         end = (await stranger.hear())["end"]
         assert (end["of"], end["reason"]) == ("connection", reason)
-        assert await close_code(stranger) == code
+        assert await stranger.close_code() == code
 
 
 async def test_the_websocket_is_for_players(world: Stand, gateway: ServiceServer) -> None:
@@ -48,15 +42,24 @@ async def test_the_websocket_is_for_players(world: Stand, gateway: ServiceServer
         assert (end["reason"], end["is_resumable"]) == ("ROLE_REFUSED", False)
 
 
-async def test_who_says_nothing_and_whose_token_ends_are_sent_away(world: Stand) -> None:
-    gateway = await world.start_gateway(gateway_hello_ms=200, token_skew_ms=0)
-    token = world.issuer.token("ada", ttl_ms=1_000)
-    async with browser(gateway) as silent, browser(gateway, token) as ada:
+async def test_who_says_nothing_is_sent_away(world: Stand) -> None:
+    gateway = await world.start_gateway(gateway_hello_ms=50)
+    async with browser(gateway) as silent:
         assert (await silent.hear())["end"]["reason"] == "HELLO_EXPECTED"
-        assert "welcome" in await ada.hear()
-        end = (await ada.hear())["end"]
-        assert (end["reason"], end["is_resumable"]) == ("TOKEN_EXPIRED", True)
-        assert await close_code(ada) == 4001
+
+
+async def test_a_connection_ends_with_its_token(world: Stand) -> None:
+    clock = VirtualClock(SystemClock().now_ms())
+    async with ServiceServer(GatewayApp(world.gateway_settings()), clock) as gateway:
+        token = world.issuer.token("ada", ttl_ms=60_000)
+        async with browser(gateway, token) as ada:
+            assert "welcome" in await ada.hear()
+            clock.advance_ms(60_000 + world.gateway_settings().token_skew_ms)
+            end = (await ada.hear())["end"]
+            assert (end["reason"], end["is_resumable"]) == ("TOKEN_EXPIRED", True)
+            assert await ada.close_code() == 4001
+        async with browser(gateway, token) as late:
+            assert (await late.hear())["end"] == end
 
 
 async def test_connections_have_bounds(world: Stand) -> None:
@@ -69,7 +72,7 @@ async def test_connections_have_bounds(world: Stand) -> None:
             end = (await second.hear())["end"]
             assert end["reason"] == "CONNECTIONS_EXHAUSTED"
             assert end["retry_after_ms"] > 0
-            assert await close_code(second) == 4009
+            assert await second.close_code() == 4009
         async with browser(gateway, bob) as other, browser(gateway) as third:
             await other.hear("welcome")
             assert (await third.hear())["end"]["reason"] == "CONNECTIONS_EXHAUSTED"
@@ -121,9 +124,33 @@ async def test_what_cannot_be_used_is_answered_and_the_connection_goes_on(
         for text, reason in FRAMES.values():
             await ada.socket.send(text)
             assert (await ada.hear())["error"]["reason"] == reason, text
+        await ada.socket.send(b"\xff\x00")
+        assert (await ada.hear())["error"]["reason"] == "MALFORMED_REQUEST"
+        await ada.socket.send(b'{"ping": {"id": 6}}')
+        assert (await ada.hear())["pong"]["id"] == 6
         await ada.say(ping={"id": 7})
         pong = (await ada.hear())["pong"]
         assert (pong["id"], pong["server_time_ms"] > 0) == (7, True)
+
+
+async def test_a_frame_that_is_too_long_ends_the_connection_and_nothing_else(
+    world: Stand, gateway: ServiceServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also while answers to frames before it are on their way."""
+    async with browser(gateway, world.issuer.token("ada")) as ada:
+        await ada.hear("welcome")
+        protocol = ada.socket.protocol
+        for number in range(20):
+            protocol.send_text(b'{"ping": {"id": %d}}' % number)
+        protocol.send_text(b"x" * (MAX_FRAME_BYTES + 1))
+        ada.socket.transport.write(b"".join(protocol.data_to_send()))
+        with pytest.raises(ConnectionClosed) as closed:
+            await ada.hear("nothing that ever comes")
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1009
+    async with browser(gateway, world.issuer.token("ada")) as again:
+        assert "welcome" in await again.hear()
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 async def test_a_table_that_is_not_there_ends_at_once(world: Stand, gateway: ServiceServer) -> None:

@@ -4,8 +4,8 @@ who come, wait, go away, and cannot pay.
 
 import asyncio
 import random
-from collections.abc import Iterator
-from itertools import combinations, count
+from collections.abc import Sequence
+from itertools import count
 
 from redis.asyncio import Redis
 
@@ -13,9 +13,10 @@ from okey.rules.variant import Mode
 from okey_runtime.clock import VirtualClock
 from okey_runtime.redis import open_redis
 from services.lobby.filling import Filling
-from services.lobby.group_store import LEASE_MS, GroupStore
+from services.lobby.group import Claim, Group
+from services.lobby.group_store import LEASE_MS, PASS_LEASE_MS, GroupStore
 from services.lobby.matchmaker import Matchmaker
-from services.lobby.seating import Seating
+from services.lobby.seating import PAUSE_MS, Seating
 from services.lobby.terms import Terms
 from services.lobby.ticket import (
     PartyNotFound,
@@ -27,18 +28,33 @@ from services.lobby.ticket import (
     TicketState,
     Wish,
 )
-from services.lobby.ticket_scripts import FRESH_MS, SCRIPTS, script
+from services.lobby.ticket_scripts import FRESH_MS, SCRIPTS, script, text, ticket_key
 from services.lobby.ticket_store import TicketStore
 from services.lobby.windows import RatingWindow
 from tests.fixtures.match_tables import CHIPS, MemoryTables, SameRatings
 from tests.fixtures.valkey import Valkey
+from tests.integration.lobby.fitting import fitting_sets
 from tests.integration.lobby.interleaving import Fate, Gate, GatedRedis, GatedTables, quiet
+from tests.integration.lobby.table_life import TableLife
 
 TWO = Terms.of(seat_count=2)
 FOUR = Terms.of()
 ESLI = Terms.of(mode=Mode.ESLI)
 WINDOW = RatingWindow(points=100, doubles_every_ms=2_000, opens_after_ms=9_000)
 FATES = (Fate.DONE,) * 40 + (Fate.DONE_TWICE, Fate.REQUEST_LOST, Fate.REPLY_LOST, Fate.LATE)
+
+
+class RecordedGroups(GroupStore):
+    """Notes every claim that was had."""
+
+    def __init__(self, redis: Redis, clock: VirtualClock, passer: str, had: list[Group]) -> None:
+        super().__init__(redis, clock, passer)
+        self._had = had
+
+    async def claim(self, groups: Sequence[Group]) -> list[Claim]:
+        claims = await super().claim(groups)
+        self._had += [claim.group for claim in claims]
+        return claims
 
 
 class Replica:
@@ -48,7 +64,7 @@ class Replica:
         self.name = name
         self.redis: Redis = GatedRedis(valkey, world.gate, name)
         tables = GatedTables(world.tables, world.gate, name)
-        groups = GroupStore(self.redis, world.clock, name)
+        groups = RecordedGroups(self.redis, world.clock, name, world.claimed)
         filling = Filling(
             world.tables,
             tables,
@@ -94,11 +110,11 @@ class QuickWorld:
         self.numbers = count(1)
         self.players = [f"player{number:02}" for number in range(players)]
         self.base = dict.fromkeys(self.players, CHIPS)
-        self.walked_out_of: set[str] = set()
-        self.walked: set[str] = set()
+        self.claimed: list[Group] = []
         self._valkey = valkey
         self._redis = open_redis(valkey.url)
         self.store = TicketStore(self._redis, self.clock)
+        self.life = TableLife(self.chance, self.tables, self.store, self.players, (TWO, FOUR, ESLI))
         self._gone: set[str] = set()
         self._codes: list[str] = []
         self._names = count(1)
@@ -143,21 +159,64 @@ class QuickWorld:
         healthy = self._replica()
         for _ in range(4):
             await self._let_pass(LEASE_MS // 2)
-            await self._pass_in_peace(healthy)
+            await self.one_pass(healthy)
         # Who cannot pay sends the others of the group back; the next pass has them again.
         before: dict[str, Ticket] = {}
         while (now := await self.tickets()) != before:
             before = now
-            await self._pass_in_peace(healthy)
+            await self.one_pass(healthy)
 
-    async def _pass_in_peace(self, replica: Replica) -> None:
-        """One whole pass, and everybody it has claimed is seated."""
-        replica.begin_pass()
+    async def one_pass(self, *replicas: Replica, life: float = 0.0) -> None:
+        """One whole pass of each of these, interleaved, and everybody they have claimed is seated;
+        meanwhile so often something happens at a table.
+        """
+        for replica in replicas:
+            replica.begin_pass()
         await quiet()
         while steps := self.gate.open_steps():
-            await self.gate.let_through(steps[0], Fate.DONE)
-        assert replica.passing is not None
-        await replica.passing
+            if self.chance.random() < life:
+                await self.chance.choice((self.life.goes_on, self._enqueue, self._cancel))()
+            else:
+                await self.gate.let_through(self.chance.choice(steps), Fate.DONE)
+        for replica in replicas:
+            assert replica.passing is not None
+            await replica.passing
+
+    async def crash_in_a_pass(self) -> None:
+        """A replica begins a pass and dies over it; the others wait for its leases."""
+        dying = self._replica()
+        dying.begin_pass()
+        await quiet()
+        for _ in range(self.chance.randrange(12)):
+            if steps := self.gate.open_steps():
+                await self.gate.let_through(steps[0], Fate.DONE)
+        self.gate.die(dying.name)
+        await self._let_pass_in_peace(PASS_LEASE_MS)
+
+    async def crowd(self, happenings: int = 40) -> list[Replica]:
+        """Everything old is over, and players come to queues and tables while nobody passes; two
+        replicas that can.
+        """
+        for replica in self._all:
+            self.gate.die(replica.name)
+        await self.gate.deliver_late()
+        healthy = [self._replica(), self._replica()]
+        for _ in range(2):
+            await self._let_pass_in_peace(LEASE_MS)
+            await self.one_pass(healthy[0])
+        self.tables.start_full_tables()
+        for _ in range(happenings):
+            await self.chance.choice((self.life.goes_on, self._enqueue, self._enqueue))()
+        # At least as long as a replica lets the engine rest that gave it no answer.
+        await self._let_pass_in_peace(self.chance.choice((2 * PAUSE_MS, 3_000, 9_000)))
+        return healthy
+
+    async def _let_pass_in_peace(self, by_ms: int) -> None:
+        """Turn the clock while every call is answered at once."""
+        for _ in range(0, by_ms, PAUSE_MS):
+            await self._let_pass(PAUSE_MS)
+            while steps := self.gate.open_steps():
+                await self.gate.let_through(steps[0], Fate.DONE)
 
     async def _something_happens(self) -> None:
         happening = self.chance.choices(
@@ -169,13 +228,16 @@ class QuickWorld:
                 self._replica_dies,
                 self._replica_hangs,
                 self._replica_wakes,
-                self._player_leaves,
+                self.life.a_table_is_made,
+                self.life.somebody_joins,
+                self.life.somebody_leaves,
+                self.life.a_match_ends,
                 self._wallet_is_moody,
                 self._client_goes,
                 self.gate.deliver_late,
                 self._matches_begin,
             ),
-            (30, 30, 4, 16, 2, 3, 3, 4, 6, 2, 6, 3),
+            (30, 30, 4, 16, 2, 3, 3, 3, 4, 4, 2, 6, 2, 6, 3),
         )[0]
         await happening()
 
@@ -247,15 +309,6 @@ class QuickWorld:
         if self.gate.hung:
             self.gate.hung.remove(self.chance.choice(sorted(self.gate.hung)))
 
-    async def _player_leaves(self) -> None:
-        """Gets up from a table whose match has not begun."""
-        player = self.chance.choice(self.players)
-        table_id = self.tables.where(player)
-        if table_id is not None and not self.tables.tables[table_id].is_playing:
-            self.tables.walk_out(table_id, player)
-            self.walked_out_of.add(table_id)
-            self.walked.add(player)
-
     async def _wallet_is_moody(self) -> None:
         player = self.chance.choice(self.players)
         match self.chance.randrange(4):
@@ -284,38 +337,18 @@ class QuickWorld:
         found = await self.store.look_at_all(self.players)
         return {ticket.player: ticket for ticket in found if ticket is not None}
 
-    def fitting(self, tickets: dict[str, Ticket]) -> Iterator[list[str]]:
-        """Every set of waiting tickets that would fill a table, found by trying them all."""
-        now_ms = self.clock.now_ms()
-        waiting = {
+    async def waiting(self) -> dict[str, Ticket]:
+        """The tickets that wait, with a client that is there."""
+        return {
             player: ticket
-            for player, ticket in tickets.items()
+            for player, ticket in (await self.tickets()).items()
             if ticket.state is TicketState.WAITING and player not in self._gone
         }
-        for terms in (TWO, FOUR, ESLI):
-            same = [player for player in waiting if waiting[player].terms == terms]
-            for some in combinations(same, terms.seat_count):
-                if any(waiting[each].partner not in ("", *some) for each in some):
-                    continue
-                units = _units({each: waiting[each] for each in some})
-                for eldest, since_ms in units:
-                    reach = WINDOW.reach_milli(now_ms - since_ms)
-                    if all(abs(rating - eldest) <= reach for rating, _ in units):
-                        yield list(some)
-                        break
 
+    async def fitting(self) -> list[list[str]]:
+        """Every set of waiting tickets that would fill a table."""
+        return list(fitting_sets(await self.waiting(), WINDOW, self.clock.now_ms()))
 
-def _units(tickets: dict[str, Ticket]) -> list[tuple[int, int]]:
-    """Rating and start of the wait of each player alone, and of each party; the one who came first
-    stands first, and alone counts for the window.
-    """
-    done: set[str] = set()
-    units: list[tuple[int, int]] = []
-    for player, ticket in tickets.items():
-        if player in done:
-            continue
-        done |= {player, ticket.partner}
-        both = [ticket, tickets[ticket.partner]] if ticket.partner else [ticket]
-        mean = sum(each.rating_milli for each in both) // len(both)
-        units.append((mean, max(each.since_ms for each in both)))
-    return units
+    async def avoided(self, player: str) -> str:
+        """The table from which the player's ticket is kept away."""
+        return text(await self._redis.hget(ticket_key(player), "avoided") or "")

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import pytest
 
 from okey.api.engine.v1 import engine_pb2
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from okey_runtime.channel import open_channel
 from okey_runtime.config import Environment
-from okey_runtime.errors import from_rpc_error
+from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
 from services.lobby.app import LobbyApp
@@ -149,3 +150,22 @@ async def table_world(
 def seated(table: engine_pb2.TableSummary) -> list[str]:
     """Who sits there, by seat; empty for a free seat."""
     return [seat.player for seat in table.seats]
+
+
+@pytest.fixture
+async def world(valkey: Valkey, tmp_path: Path) -> AsyncIterator[TableWorld]:
+    async with table_world(tmp_path, valkey) as running:
+        yield running
+
+
+async def outcomes(*calls: Any) -> list[Any]:
+    """What became of calls that were made at once: the answer, or the refusal."""
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    return [
+        from_rpc_error(answer) if isinstance(answer, grpc.aio.AioRpcError) else answer
+        for answer in answers
+    ]
+
+
+def reasons(answers: list[Any]) -> list[str]:
+    return sorted(answer.reason for answer in answers if isinstance(answer, RpcFailure))

@@ -25,7 +25,7 @@ async def check(valkey: Valkey, seed: int, events: int) -> None:
         await nobody_is_seated_or_charged_twice(world)
         await there_are_no_zombie_seats(world)
         await there_are_no_ghost_tables(world)
-        await nobody_waits_beside_a_fitting_ticket(world)
+        assert not await world.fitting()
     finally:
         await world.close()
 
@@ -46,33 +46,37 @@ async def nobody_is_seated_or_charged_twice(world: QuickWorld) -> None:
 
 
 async def there_are_no_zombie_seats(world: QuickWorld) -> None:
-    """Whoever sits knows it; whoever was told of a seat has it, or has left it by itself."""
-    tickets = await world.tickets()
+    """Whoever sits knows it; whoever was told of a seat has it, or has left it or played there."""
+    tickets, life = await world.tickets(), world.life
     for player in world.players:
         table_id, ticket = world.tables.where(player), tickets.get(player)
-        if table_id is not None:
-            assert ticket is not None, player
-            assert (ticket.state, ticket.table_id) == (TicketState.SEATED, table_id), player
-            table = world.tables.tables[table_id]
-            assert table.seat_of(player) == ticket.seat, player
-        elif ticket is not None and ticket.state is TicketState.SEATED:
-            assert ticket.table_id in world.walked_out_of, player
         if ticket is not None:
             assert ticket.state is not TicketState.SEATING, player
-            assert ticket.reason != LEFT_TABLE or player in world.walked, player
+            assert ticket.reason != LEFT_TABLE or player in life.walked, player
+        is_told = ticket is not None and ticket.state is TicketState.SEATED
+        has_come_alone = (player, table_id) in life.sat_down
+        if table_id is not None and not has_come_alone:
+            assert is_told, player
+        if ticket is None or not is_told or has_come_alone:
+            continue
+        if table_id == ticket.table_id:
+            assert world.tables.tables[table_id].seat_of(player) == ticket.seat, player
+        else:
+            assert ticket.table_id in life.walked_out_of | life.finished, player
 
 
 async def there_are_no_ghost_tables(world: QuickWorld) -> None:
-    """A table that stands is full, waits for bots, or was left by somebody who sat there."""
+    """A table that stands is full, waits for bots, or a player has made it, left it, or sat down
+    there without quick match.
+    """
+    life = world.life
     for table_id, table in world.tables.tables.items():
         if not table.is_closed:
-            is_explained = bool(table.house_fill_after_ms) or table_id in world.walked_out_of
+            assert table.players, table_id
+            has_guests = any((p, table_id) in life.sat_down for p in table.players.values())
+            is_explained = has_guests or table_id in life.walked_out_of | life.made
+            is_explained |= bool(table.house_fill_after_ms)
             assert table.is_full or is_explained, table_id
-
-
-async def nobody_waits_beside_a_fitting_ticket(world: QuickWorld) -> None:
-    fitting = list(world.fitting(await world.tickets()))
-    assert not fitting
 
 
 @pytest.mark.parametrize("seed", QUICK_SEEDS)

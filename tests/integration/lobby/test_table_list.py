@@ -1,6 +1,8 @@
 """The copy of the engine's list in Redis: renewed once for all replicas, kept while nobody can."""
 
 import asyncio
+import gc
+import weakref
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -195,3 +197,17 @@ async def test_what_was_read_is_remembered_for_a_moment(world: World, valkey: Va
     assert await ids(world.first) == [OPEN]
     with pytest.raises(TableListUnavailable):
         await world.second.newest()
+
+
+async def test_a_list_that_nobody_asks_for_any_more_is_forgotten(world: World) -> None:
+    """T9: names are in it, of people who may have been erased since; who asks gets it anew."""
+    await world.first.renew_if_due()
+    remembered = weakref.ref(await world.first.newest())
+    world.first.forget_if_old()
+    gc.collect()
+    assert remembered() is not None
+    world.pass_ms(2_000)
+    world.first.forget_if_old()
+    gc.collect()
+    assert remembered() is None
+    assert len((await world.first.newest()).tables) == len((await world.second.newest()).tables)

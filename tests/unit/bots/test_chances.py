@@ -1,10 +1,11 @@
 """The recursion over the turns left: what it must say whatever its constants are."""
 
+import math
 from itertools import pairwise
 
 import pytest
 
-from okey.bots.chances import LONGEST, Company, chances_in, next_turn
+from okey.bots.chances import LONGEST, Company, chances_in, next_turn, shifted
 
 ONE, THREE = Company(1), Company(3)
 TEAM = Company(2, 1)
@@ -68,3 +69,9 @@ def test_the_draw_from_the_stock_is_the_shares_part_of_coming_nearer() -> None:
     assert chances.drawing(1, 1.0, 4) == 1
     sure, never = chances.drawing(2, 1.0, 4), chances.drawing(2, 0.0, 4)
     assert never < chances.drawing(2, 0.5, 4) < sure
+
+
+def test_odds_are_shifted_and_certainty_stays_certain() -> None:
+    assert shifted(0.5, math.log(3)) == pytest.approx(0.75)
+    assert shifted(0.75, -math.log(3)) == pytest.approx(0.5)
+    assert [shifted(sure, 2.0) for sure in (0.0, 1.0)] == [0.0, 1.0]

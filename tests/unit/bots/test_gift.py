@@ -15,7 +15,7 @@ def cost(
 ) -> float:
     """Of giving the tile to seat 1."""
     seen = view(RACK, piles=piles, taken=("", taken), gosterge=gosterge)
-    return gift(Tile.parse(tile), Outlook.of(seen), seen.seats[1])
+    return gift(Tile.parse(tile), Outlook.of(seen), *seen.seats)
 
 
 def test_a_tile_whose_neighbours_are_gone_is_no_gift() -> None:
@@ -37,6 +37,12 @@ def test_a_1_stands_after_the_13() -> None:
 
 def test_who_gave_the_same_tile_away_does_not_want_it() -> None:
     assert cost("R10", ("", "R10")) < cost("R10", ("", "R3"))
+
+
+def test_who_let_the_same_tile_lie_or_holds_one_does_not_want_it() -> None:
+    """U1: what is left on one's own pile was refused."""
+    assert cost("R10", ("R10", "")) < cost("R10", ("R3", ""))
+    assert cost("R10", taken="R10") < cost("R10", taken="R3")
 
 
 @pytest.mark.parametrize("taken", ["R8", "R9", "R11", "R12", "Y10"])

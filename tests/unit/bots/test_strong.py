@@ -94,6 +94,20 @@ def test_does_not_announce_what_is_far_or_less_likely() -> None:
         assert isinstance(strong(seen), Discard)
 
 
+@pytest.mark.parametrize(
+    ("rack", "is_twin"),
+    [
+        ("R2 R2 R6 R6 R11 R11 Y2 B3 B8 B9 B11 B11 B13 K11 K13", True),
+        (f"{SIX_PAIRS} K13 B2 Y2", False),
+    ],
+)
+def test_breaks_pairs_up_where_melds_are_further_but_likelier(rack: str, is_twin: bool) -> None:
+    """H13: three exchanges from pairs is further than four from melds; one is not."""
+    given = strong(view(rack, [L.DISCARD], own_turns=5))
+    assert isinstance(given, Discard)
+    assert (rack.split().count(str(given.tile)) == 2) is is_twin
+
+
 def test_takes_the_announcement_back_if_another_hand_brings_more() -> None:
     """H11, H12: a standing announcement binds."""
     won = view(f"{WON} R1", WITHDRAWING, people=[0], kasa=40, announced=True)

@@ -1,6 +1,7 @@
 """How the client calls: sent again unchanged while nobody answers, with jitter, not for ever."""
 
-from collections.abc import Awaitable
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import aclosing
 
 import grpc
 import pytest
@@ -133,3 +134,63 @@ def test_request_ids_never_repeat_and_have_the_form_that_all_services_take() -> 
     ids = {new_request_id() for _ in range(100)}
     assert len(ids) == 100
     assert all(len(each) == 24 and each.isalnum() for each in ids)
+
+
+class Streams:
+    """Opens a stream with each outcome in turn: its messages, and the error that breaks it."""
+
+    def __init__(self, *outcomes: tuple[str, AioRpcError | None]) -> None:
+        self._outcomes = list(outcomes)
+        self.cancelled = 0
+
+    def __call__(self) -> "OneStream":
+        return OneStream(self, *self._outcomes.pop(0))
+
+
+class OneStream:
+    def __init__(self, streams: Streams, messages: str, broken: AioRpcError | None) -> None:
+        self._streams = streams
+        self._messages = messages
+        self._broken = broken
+
+    async def __aiter__(self) -> AsyncGenerator[str, None]:
+        for message in self._messages:
+            yield message
+        if self._broken is not None:
+            raise self._broken
+
+    def cancel(self) -> bool:
+        self._streams.cancelled += 1
+        return True
+
+
+async def test_a_stream_that_breaks_or_ends_is_opened_again() -> None:
+    streams = Streams(
+        ("ab", error(grpc.StatusCode.UNAVAILABLE)),
+        ("c", None),
+        ("d", error(grpc.StatusCode.UNAVAILABLE)),
+    )
+    clock = JumpingClock()
+    got = ""
+    async with aclosing(Calls(clock, POLICY, lambda: 1.0).messages(streams)) as messages:
+        async for message in messages:
+            got += message
+            if message == "d":
+                break
+    assert (got, streams.cancelled) == ("abcd", 3)
+    assert clock.pauses_ms == [100, 100]
+
+
+async def test_streams_that_bring_nothing_are_given_up() -> None:
+    streams = Streams(*[("", error(grpc.StatusCode.UNAVAILABLE))] * POLICY.tries)
+    clock = JumpingClock()
+    with pytest.raises(RpcFailure):
+        await anext(Calls(clock, POLICY, lambda: 1.0).messages(streams))
+    assert clock.pauses_ms == [100, 200, 300]
+
+
+async def test_a_stream_that_is_refused_is_not_opened_again() -> None:
+    refused = error(grpc.StatusCode.NOT_FOUND, "TICKET_NOT_FOUND")
+    with pytest.raises(RpcFailure) as caught:
+        await anext(Calls(JumpingClock(), POLICY).messages(Streams(("", refused))))
+    assert caught.value.reason == "TICKET_NOT_FOUND"

@@ -15,7 +15,7 @@ UNREADABLE = b"\xff\xff\xff"
 def voiding(world: World) -> Voiding:
     wallet = WalletSink(world._wallet_channel)
     operators = Operators(world.database)
-    return Voiding(world.tables, world.journal, operators, wallet, world.steady)
+    return Voiding(world.interventions, world.journal, operators, wallet, world.steady)
 
 
 async def reboot(world: World) -> None:

@@ -204,7 +204,7 @@ async def test_a_table_let_go_while_its_code_is_looked_at_is_found_again(world: 
     store.may_answer.clear()
     coming = asyncio.ensure_future(invites.let_in(TABLE, knock("bert", code)))
     await store.is_asked.wait()
-    after = await world.tables.release(TABLE)
+    after = await world.interventions.release(TABLE)
     assert after is not before
     store.may_answer.set()
     assert await coming is after

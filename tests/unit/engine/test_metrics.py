@@ -1,13 +1,10 @@
 """The engine's metrics: documented, named by Prometheus' convention, few labels, counted right."""
 
-import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 from prometheus_client import REGISTRY
-from prometheus_client.metrics import MetricWrapperBase
 
 from okey.rules.variant import Mode, Variant
 from okey.table import commands as c
@@ -16,54 +13,29 @@ from okey.table.errors import NotSeated
 from services.engine import metrics
 from services.engine.counting import count_row, count_table, uncount_table
 from tests.unit.engine.world import world_in
+from tests.unit.metric_docs import MetricDocs
 from tests.walk import KINDS, Step, table_named, walk
 
-DOCS = Path(__file__).parents[3] / "docs" / "engine.md"
-ROW = re.compile(r"^\| `(okey_engine_[a-z_]+)` \| (\w+) \| ([a-z, ]*?) ?\| ", re.MULTILINE)
+DOCS = MetricDocs("engine", metrics)
 LABELS = {"variant", "mode", "state", "kind", "code", "type", "reason", "outcome", "sink", "call"}
-
-Described = dict[str, tuple[str, tuple[str, ...]]]
-
-
-def offered() -> Iterator[MetricWrapperBase]:
-    """Every metric of the engine's module."""
-    for each in vars(metrics).values():
-        if isinstance(each, MetricWrapperBase):
-            yield each
-
-
-def described_by_code() -> Described:
-    found: Described = {}
-    for metric in offered():
-        (family,) = metric.describe()
-        ending = "_total" if family.type == "counter" else ""
-        found[family.name + ending] = (family.type, metric._labelnames)
-    return found
-
-
-def described_by(text: str) -> Described:
-    return {
-        name: (kind, tuple(labels.split(", ")) if labels else ())
-        for name, kind, labels in ROW.findall(text)
-    }
 
 
 def test_every_metric_is_documented_with_its_type_and_labels() -> None:
-    assert described_by(DOCS.read_text("utf-8")) == described_by_code()
+    assert DOCS.described_by(DOCS.page()) == DOCS.described_by_code()
 
 
 def test_a_metric_that_is_not_documented_is_seen() -> None:
-    text = DOCS.read_text("utf-8")
+    text = DOCS.page()
     line = next(line for line in text.splitlines() if "okey_engine_rounds_total" in line)
-    assert described_by(text.replace(line, "")) != described_by_code()
-    assert described_by(text.replace("variant, mode, state", "variant, mode")) != (
-        described_by_code()
+    assert DOCS.described_by(text.replace(line, "")) != DOCS.described_by_code()
+    assert DOCS.described_by(text.replace("variant, mode, state", "variant, mode")) != (
+        DOCS.described_by_code()
     )
 
 
 def test_names_and_labels_keep_the_convention() -> None:
     """Base units, counters end in _total, labels are a closed list without ids."""
-    for name, (kind, labels) in described_by_code().items():
+    for name, (kind, labels) in DOCS.described_by_code().items():
         assert name.endswith("_total") == (kind == "counter")
         if kind == "histogram":
             assert name.endswith(("_seconds", "_rows"))

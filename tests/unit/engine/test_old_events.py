@@ -78,4 +78,4 @@ async def test_a_table_of_a_newer_version_stands_still_and_the_engine_starts(
         assert await world.journal.append([newer]) == [None]
         await world.crash()
         await world.boot()
-        assert world.tables.quarantined.keys() == {actor.table_id}
+        assert world.tables.quarantine.tables.keys() == {actor.table_id}

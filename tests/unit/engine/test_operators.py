@@ -31,19 +31,19 @@ async def test_a_table_that_was_stopped_stands_still_after_a_restart(tmp_path: P
         actor = await world.dealt()
         left_ms = turn_of(actor).deadline_ms - world.steady.now_ms() - 20_000
         world.clock.advance_ms(20_000)
-        assert await world.tables.quarantine(actor.table_id, "wallet: ESCROW_DIFFERS")
-        assert not await world.tables.quarantine(actor.table_id, "again")
+        assert await world.interventions.quarantine(actor.table_id, "wallet: ESCROW_DIFFERS")
+        assert not await world.interventions.quarantine(actor.table_id, "again")
         world.clock.advance_ms(300_000)
         await reboot(world)
-        stopped = world.tables.quarantined[actor.table_id]
+        stopped = world.tables.quarantine.tables[actor.table_id]
         assert stopped.reason == "wallet: ESCROW_DIFFERS"
         assert world.tables.live() == []
         with pytest.raises(TableQuarantined):
             await world.tables.get(actor.table_id)
-        again = await world.tables.release(actor.table_id)
+        again = await world.interventions.release(actor.table_id)
         assert turn_of(again).deadline_ms == world.steady.now_ms() + left_ms
         await reboot(world)
-        assert world.tables.quarantined == {}
+        assert world.tables.quarantine.tables == {}
         again = await world.tables.get(actor.table_id)
         await again.submit(plain_move(again), world.request(mover(again)))
 
@@ -64,7 +64,7 @@ async def test_a_table_released_while_it_retires_is_kept_by_its_newer_actor(
         await actor.submit(END, world.request("olga"))
         async with asyncio.timeout(10):
             await begun.wait()
-        newer = await world.tables.release(TABLE_ID)
+        newer = await world.interventions.release(TABLE_ID)
         may_end.set()
         async with asyncio.timeout(10):
             await asyncio.gather(*world.tables._background)
@@ -83,12 +83,12 @@ async def test_in_maintenance_a_table_waits_at_the_end_of_its_countdown(tmp_path
         actor = await world.open()
         await actor.submit(c.TakeSeat("bert"), world.request("bert"))
         await until(actor, lambda state: state.phase is Phase.COUNTDOWN)
-        await world.tables.set_maintenance(True, "olga")
+        await world.interventions.set_maintenance(True, "olga")
         world.clock.advance_ms(10_000)
         await world.settled()
         assert actor.table.phase is Phase.COUNTDOWN
         await reboot(world)
-        assert world.tables.is_maintenance
+        assert world.tables.maintenance.is_on
         again = await world.tables.get(actor.table_id)
         world.clock.advance_ms(10_000)
         await world.settled()
@@ -99,10 +99,10 @@ async def test_in_maintenance_a_table_waits_at_the_end_of_its_countdown(tmp_path
         world.clock.advance_ms(10_000)
         await world.settled()
         assert again.table.phase is Phase.COUNTDOWN
-        await world.tables.set_maintenance(False, "olga")
+        await world.interventions.set_maintenance(False, "olga")
         await until(again, lambda state: state.round is not None)
         await reboot(world)
-        assert not world.tables.is_maintenance
+        assert not world.tables.maintenance.is_on
 
 
 async def test_in_maintenance_a_running_match_plays_its_rounds(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ async def test_in_maintenance_a_running_match_plays_its_rounds(tmp_path: Path) -
     )
     async with world_in(tmp_path) as world:
         actor = await world.dealt(config)
-        await world.tables.set_maintenance(True, "olga")
+        await world.interventions.set_maintenance(True, "olga")
         while actor.table.phase is Phase.PLAYING:
             await actor.submit(plain_move(actor), world.request(mover(actor)))
         await world.ring(actor, c.TimerKind.ROUND_PAUSE)
@@ -126,7 +126,7 @@ async def test_in_maintenance_who_plays_on_keeps_the_kasa_and_the_match_waits(
     """W2, Ç10: the Nachspiel's time runs, so the answer counts; the next match waits."""
     async with world_in(tmp_path) as world:
         actor = await world.dealt()
-        await world.tables.set_maintenance(True, "olga")
+        await world.interventions.set_maintenance(True, "olga")
         await actor.submit(c.VoidMatch("olga", "once"), world.request("olga"))
         await until(actor, lambda state: state.phase is Phase.NACHSPIEL)
         for player in ("anna", "bert"):
@@ -136,5 +136,5 @@ async def test_in_maintenance_who_plays_on_keeps_the_kasa_and_the_match_waits(
         await world.settled()
         assert actor.table.phase is Phase.COUNTDOWN
         assert [seat.player for seat in actor.table.seats] == ["anna", "bert"]
-        await world.tables.set_maintenance(False, "olga")
+        await world.interventions.set_maintenance(False, "olga")
         await until(actor, lambda state: state.round is not None)

@@ -106,7 +106,7 @@ async def test_a_table_that_does_not_replay_stands_still_and_harms_no_other(
         await world.crash()
         await world.boot()
         assert [each.table_id for each in world.tables.live()] == [TABLE_ID]
-        assert world.tables.quarantined.keys() == {"b" * 26}
+        assert world.tables.quarantine.tables.keys() == {"b" * 26}
         with pytest.raises(TableQuarantined):
             await world.tables.get("b" * 26)
 
@@ -118,13 +118,13 @@ async def test_events_that_cannot_follow_each_other_are_quarantined_too(tmp_path
         await world.journal.append([Append("b" * 26, 1, at_ms=1, payload=nonsense)])
         await world.crash()
         await world.boot()
-        assert world.tables.quarantined.keys() == {"b" * 26}
+        assert world.tables.quarantine.tables.keys() == {"b" * 26}
 
 
 async def test_releasing_a_table_loads_it_from_its_journal(tmp_path: Path) -> None:
     async with world_in(tmp_path) as world:
         actor = await world.dealt()
-        again = await world.tables.release(actor.table_id)
+        again = await world.interventions.release(actor.table_id)
         assert again is not actor
         assert again.table.round is not None
         assert actor.table.round is not None
@@ -144,7 +144,7 @@ async def test_who_asks_for_a_table_while_it_is_loaded_gets_that_one(tmp_path: P
     """Two actors of one table would both take the next row for theirs."""
     async with world_in(tmp_path) as world:
         actor = await world.dealt()
-        releasing = asyncio.create_task(world.tables.release(actor.table_id))
+        releasing = asyncio.create_task(world.interventions.release(actor.table_id))
         async with asyncio.timeout(10):
             await gone(world, actor)
         world.journal.looks.clear()
@@ -163,7 +163,7 @@ async def test_a_load_that_fails_after_its_caller_has_gone_is_no_stray_error(
     async with world_in(tmp_path) as world:
         actor = await world.dealt()
         world.journal.stuck = {actor.table_id}
-        asking = asyncio.create_task(world.tables.release(actor.table_id))
+        asking = asyncio.create_task(world.interventions.release(actor.table_id))
         async with asyncio.timeout(10):
             await gone(world, actor)
             await world.journal.is_stuck.wait()

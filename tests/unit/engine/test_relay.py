@@ -117,7 +117,7 @@ async def test_a_relay_that_has_died_is_seen_by_how_long_its_rows_wait(tmp_path:
     """Its task is gone, the rows stand, and the age that the alert watches grows."""
     async with world_in(tmp_path) as world:
         actor = await world.open()
-        relay = Relay(BrokenSink(), world.journal, world.clock, lambda _: None)
+        relay = Relay(BrokenSink(), world.journal, world.clock, lambda _: None, lambda: True)
         relay.push(actor, None, actor.table, Row(1, world.clock.now_ms(), ()))
         await until(actor, lambda state: state.seats[0].status is SeatStatus.PAID)
         world.clock.advance_ms(60_000)

@@ -56,7 +56,7 @@ async def test_clocks_of_a_table_that_is_not_taken_over_yet_are_not_settled(worl
     await world.dealt()
     appends = world.journal.appends
     world.journal.hold()
-    releasing = asyncio.create_task(world.tables.release(TABLE_ID))
+    releasing = asyncio.create_task(world.interventions.release(TABLE_ID))
     async with asyncio.timeout(10):
         while world.journal.appends == appends:
             await world.settled()

@@ -11,7 +11,8 @@ from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table.config import TableConfig
-from okey.table.state import Phase
+from okey.table.errors import TimerStale
+from okey.table.state import Phase, running_timers
 from okey_runtime.clock import VirtualClock
 from okey_runtime.database import DatabaseAway
 from services.engine.accepted import Accepted
@@ -238,6 +239,24 @@ async def test_a_move_that_waited_while_the_process_was_stopped_is_not_late(worl
         await actor.submit(move, asked)
     await going_again(world, actor)
     assert (await actor.submit(move, asked)).events
+
+
+async def test_an_answer_that_is_the_first_to_come_after_a_pause_counts_after_it(
+    world: World,
+) -> None:
+    """What sinks, workers and clocks say is decided once everybody has its time back."""
+    actor = await one_table(world)
+    await world.pass_ms(10_000)
+    number, was_left = turn_of(actor).number, left_ms(world, actor)
+    [timer] = [t for t in running_timers(actor.table) if t.kind is c.TimerKind.TURN]
+    world.clock.advance_ms(600_000)
+    said = actor.post(c.Expire(timer))
+    assert world.standstill.is_on
+    await going_again(world, actor)
+    with pytest.raises(TimerStale):
+        await said
+    assert turn_of(actor).number == number
+    assert was_left <= left_ms(world, actor) <= was_left + 250
 
 
 async def test_a_loop_that_comes_round_too_late_is_one_that_stood_still(world: World) -> None:

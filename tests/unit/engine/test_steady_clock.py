@@ -1,6 +1,7 @@
 """The time that all engines share, read over a network that is slow now and then."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain, repeat
 
 from okey_runtime.clock import VirtualClock
 from services.engine.steady_clock import SteadyClock, common_clock
@@ -47,3 +48,23 @@ async def test_a_quick_answer_is_enough() -> None:
 async def test_where_every_answer_is_slow_the_quickest_one_counts() -> None:
     trips = [(100, 1_000), (30, 50), *[(500, 500)] * 8]
     assert await read(*trips) == (-10, 10)
+
+
+async def test_answers_that_are_slow_on_one_way_bound_each_other() -> None:
+    """One that lay unread for long says only that it was not later: others say how late it was."""
+    assert await read((1, 900), (700, 1)) == (0, 2)
+
+
+async def test_a_time_that_is_set_meanwhile_is_read_anew() -> None:
+    """What was told before and after contradicts itself: the newest counts."""
+    machine = VirtualClock()
+    ahead = chain([AHEAD_MS], repeat(0))
+
+    async def tell() -> int:
+        machine.advance_ms(50)
+        now_ms = machine.now_ms() + next(ahead)
+        machine.advance_ms(50)
+        return now_ms
+
+    clock = await common_clock(machine, tell)
+    assert clock.now_ms() == machine.now_ms()

@@ -1,5 +1,6 @@
 """A seat is not kept for ever for a stake about which the wallet says nothing."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,12 @@ FREE, REQUESTED, PAID = SeatStatus.FREE, SeatStatus.REQUESTED, SeatStatus.PAID
 
 def voided(script: Script) -> list[wallet_pb2.VoidHoldRequest]:
     return [call for call in script.calls if isinstance(call, wallet_pb2.VoidHoldRequest)]
+
+
+async def asked_again(script: Script) -> None:
+    """Return once the wallet was asked once more."""
+    asked = len(script.calls)
+    await script.until(lambda script: len(script.calls) > asked)
 
 
 async def test_a_seat_is_free_again_when_the_wallet_was_silent_for_too_long(
@@ -81,6 +88,26 @@ async def test_what_the_engine_missed_counts_against_nobody(tmp_path: Path) -> N
         assert again.table.seats[1].status is REQUESTED
         world.clock.advance_ms(1)
         await until(again, lambda state: state.seats[1].status is FREE)
+
+
+async def test_a_silence_that_is_heard_of_in_a_standstill_frees_no_seat(tmp_path: Path) -> None:
+    """The engine was paused while it waited for the wallet, and stands still when that ends."""
+    async with world_in(tmp_path) as world:
+        actor = await world.open()
+        await until(actor, lambda state: state.seats[0].status is PAID)
+        world.watch_the_process()
+        await world.settled()
+        script = world.wallet.script
+        script.always = AWAY
+        await actor.submit(c.TakeSeat("bert"), world.request("bert"))
+        world.journal.is_away = True
+        world.clock.advance_ms(HOLD_DEADLINE_MS)
+        await asked_again(script)
+        world.journal.is_away = False
+        async with asyncio.timeout(10):
+            await world.standstill.over()
+        await asked_again(script)
+        assert actor.table.seats[1].status is REQUESTED
 
 
 def test_a_table_with_a_kasa_keeps_its_seats() -> None:

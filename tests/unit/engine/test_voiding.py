@@ -57,19 +57,19 @@ async def test_a_table_that_stands_still_is_ended_and_a_refusal_leaves_it_so(
     """M10: nothing but the operator's command happens there."""
     async with world_in(tmp_path) as world:
         actor = await world.dealt()
-        await world.tables.quarantine(TABLE_ID, "audit")
+        await world.interventions.quarantine(TABLE_ID, "audit")
         world.journal.losses = ["", "before"]
         with pytest.raises(DatabaseAway):
-            await world.tables.void(TABLE_ID, END, world.request("olga"))
-        assert world.tables.quarantined[TABLE_ID].reason == "audit"
+            await world.interventions.void(TABLE_ID, END, world.request("olga"))
+        assert world.tables.quarantine.tables[TABLE_ID].reason == "audit"
         await reboot(world)
-        assert world.tables.quarantined.keys() == {TABLE_ID}
-        accepted = await world.tables.void(TABLE_ID, END, world.request("olga"))
+        assert world.tables.quarantine.tables.keys() == {TABLE_ID}
+        accepted = await world.interventions.void(TABLE_ID, END, world.request("olga"))
         assert [type(x).__name__ for x in accepted.events][-1] == "TableClosed"
-        assert world.tables.quarantined == {}
+        assert world.tables.quarantine.tables == {}
         await world.wallet.script.until(lambda script: script.names[-1] == "CloseTable")
         await reboot(world)
-        assert world.tables.quarantined == {}
+        assert world.tables.quarantine.tables == {}
         assert actor.table_id not in [each.table_id for each in world.tables.live()]
 
 
@@ -79,10 +79,10 @@ async def test_while_an_operator_ends_a_table_that_stands_still_nobody_else_can_
     """M10: also between its being loaded and the operator's command; two may ask at once."""
     async with world_in(tmp_path) as world:
         await world.dealt()
-        await world.tables.quarantine(TABLE_ID, "audit")
+        await world.interventions.quarantine(TABLE_ID, "audit")
         world.journal.hold()
         asking = [
-            asyncio.create_task(world.tables.void(TABLE_ID, END, world.request(operator)))
+            asyncio.create_task(world.interventions.void(TABLE_ID, END, world.request(operator)))
             for operator in ("olga", "oskar")
         ]
         appends = world.journal.appends
@@ -91,12 +91,12 @@ async def test_while_an_operator_ends_a_table_that_stands_still_nobody_else_can_
                 await asyncio.wait(asking, timeout=0.01)
         with pytest.raises(TableQuarantined):
             await world.tables.get(TABLE_ID)
-        assert world.tables.quarantined.keys() == {TABLE_ID}
+        assert world.tables.quarantine.tables.keys() == {TABLE_ID}
         world.journal.let_go()
         first, second = await asyncio.gather(*asking, return_exceptions=True)
         assert not isinstance(first, BaseException)
         assert isinstance(second, TableIsClosed)
-        assert world.tables.quarantined == {}
+        assert world.tables.quarantine.tables == {}
 
 
 async def broken(world: World) -> Request:
@@ -108,7 +108,7 @@ async def broken(world: World) -> Request:
     assert await Journal(database).append([row]) == [None]
     await database.close()
     await world.boot()
-    assert world.tables.quarantined[TABLE_ID].reason == "its rows do not replay (DecodeError)"
+    assert world.tables.quarantine.tables[TABLE_ID].reason == "its rows do not replay (DecodeError)"
     return world.request("olga")
 
 
@@ -118,25 +118,25 @@ async def test_who_asks_and_goes_away_leaves_a_table_that_stands_still_as_it_is(
     """Its caller's deadline may end while it is being loaded: nothing else happens there then."""
     async with world_in(tmp_path) as world:
         await world.dealt()
-        await world.tables.quarantine(TABLE_ID, "audit")
-        asking = asyncio.create_task(world.tables.void(TABLE_ID, END, world.request("olga")))
+        await world.interventions.quarantine(TABLE_ID, "audit")
+        asking = asyncio.create_task(world.interventions.void(TABLE_ID, END, world.request("olga")))
         await asyncio.sleep(0)
         asking.cancel()
         await asyncio.wait([asking])
         await asyncio.sleep(0.3)
-        assert world.tables.quarantined[TABLE_ID].reason == "audit"
+        assert world.tables.quarantine.tables[TABLE_ID].reason == "audit"
         assert world.tables.live() == []
         with pytest.raises(TableQuarantined):
             await world.tables.get(TABLE_ID)
-        await world.tables.void(TABLE_ID, END, world.request("olga"))
-        assert world.tables.quarantined == {}
+        await world.interventions.void(TABLE_ID, END, world.request("olga"))
+        assert world.tables.quarantine.tables == {}
 
 
 async def test_a_table_that_does_not_replay_can_be_stopped_for_good(tmp_path: Path) -> None:
     """A version that can read it again does not let it go on before it is released."""
     async with world_in(tmp_path) as world:
         await broken(world)
-        assert not await world.tables.quarantine(TABLE_ID, "wallet: ESCROW_DIFFERS")
+        assert not await world.interventions.quarantine(TABLE_ID, "wallet: ESCROW_DIFFERS")
         database = Database(world.url)
         mended = delete(schema.journal).where(schema.journal.c.payload == UNREADABLE)
 
@@ -146,10 +146,10 @@ async def test_a_table_that_does_not_replay_can_be_stopped_for_good(tmp_path: Pa
         await database.transact(mend)
         await database.close()
         await reboot(world)
-        assert world.tables.quarantined[TABLE_ID].reason == "wallet: ESCROW_DIFFERS"
-        released = await world.tables.release(TABLE_ID)
+        assert world.tables.quarantine.tables[TABLE_ID].reason == "wallet: ESCROW_DIFFERS"
+        released = await world.interventions.release(TABLE_ID)
         assert turn_of(released).deadline_ms > world.steady.now_ms()
-        assert world.tables.quarantined == {}
+        assert world.tables.quarantine.tables == {}
 
 
 async def test_a_table_that_does_not_replay_is_voided_with_the_wallet_alone(
@@ -165,15 +165,15 @@ async def test_a_table_that_does_not_replay_is_voided_with_the_wallet_alone(
         calls = world.wallet.script.calls[-3:]
         assert [getattr(call, "match_id", "") for call in calls] == [*matches, ""]
         assert isinstance(calls[-1], wallet_pb2.CloseTableRequest)
-        assert world.tables.quarantined == {}
+        assert world.tables.quarantine.tables == {}
         assert await world.journal.seated_at("anna") == ""
         with pytest.raises(TableIsClosed):
             await world.tables.get(TABLE_ID)
-        assert world.tables.quarantined == {}
+        assert world.tables.quarantine.tables == {}
         again = await voiding(world).void_table(TABLE_ID, "olga", "broken", asked)
         assert again == ended
         await reboot(world)
-        assert world.tables.quarantined == {}
+        assert world.tables.quarantine.tables == {}
         assert world.tables.live() == []
 
 
@@ -203,7 +203,7 @@ async def test_the_wallet_away_leaves_it_to_be_asked_again(tmp_path: Path) -> No
         world.wallet.script.plan = [None, AWAY]
         with pytest.raises(WalletAway):
             await voiding(world).void_table(TABLE_ID, "olga", "broken", asked)
-        assert world.tables.quarantined.keys() == {TABLE_ID}
+        assert world.tables.quarantine.tables.keys() == {TABLE_ID}
         first = len(world.wallet.script.calls)
         await reboot(world)
         await voiding(world).void_table(TABLE_ID, "oskar", "broken too", world.request("oskar"))

@@ -21,6 +21,7 @@ from services.engine.appending import Append, Verdict
 from services.engine.errors import TableReloading
 from services.engine.gathering import MOST_KEYS
 from services.engine.group_commit import GroupCommit
+from services.engine.interventions import Interventions
 from services.engine.journal import Journal, Registered
 from services.engine.members import Myself
 from services.engine.operators import Operators
@@ -214,11 +215,12 @@ class World:
         self.standstill = Standstill(self.steady, self.stall_ms)
         self.ownership = Ownership(self.engine, self.steady, self.lease_ms)
         commit = GroupCommit(WatchedStore(self.journal, self.standstill), self.steady)
+        operators = Operators(self.database)
         self.tables = Tables(
             Stores(
                 self.journal,
                 Snapshots(self.database),
-                Operators(self.database),
+                operators,
                 self.snapshot_every_rows,
                 # What keeps one table from being read shall keep no other.
                 read_at_once=1 if stuck else MOST_KEYS,
@@ -230,6 +232,7 @@ class World:
             self.ownership,
             self.standstill,
         )
+        self.interventions = Interventions(self.tables, self.journal, operators, self.steady)
         me = Myself(self.engine, self.engine, f"run-{next(self._numbers)}", EVERY_KIND)
         self.sharing = Sharing(
             LosableMembers(self.members, self.journal),
@@ -241,11 +244,11 @@ class World:
             self.bells,
             RENEW_EVERY_MS,
         )
-        self._spawn(commit.run(), self.tables.timers.run(), self.tables.run())
+        self._spawn(commit.run(), self.tables.timers.run(), self.tables.recovery.run())
         await self.sharing.join()
         self._spawn(self.sharing.run())
         if not stuck:
-            await self.tables.loaded()
+            await self.tables.recovery.over()
 
     def watch_the_process(self) -> None:
         """Notice time in which nothing ran; from now on ``pass_ms`` lets it pass."""

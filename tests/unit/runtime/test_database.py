@@ -10,10 +10,15 @@ from pydantic import SecretStr
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
-from okey_runtime.database import Database, DatabaseAway, parse_url
+from okey_runtime.database import Database, DatabaseAway, DatabaseBusy, parse_url
 from okey_runtime.migrations import migrate
 from tests.unit.runtime.database_contract import DatabaseContract, add, chips
 from tests.unit.runtime.migrations import ACCOUNTS, migrations
+
+
+def written(folder: Path) -> bytes:
+    """All that stands in the files of a database."""
+    return b"".join(path.read_bytes() for path in sorted(folder.glob("okey.db*")))
 
 
 class TestSqlite(DatabaseContract):
@@ -47,6 +52,45 @@ class TestSqlite(DatabaseContract):
         )
         assert len(set(idents)) == 1
         assert idents[0] != threading.get_ident()
+
+    async def test_what_was_deleted_is_in_no_file_once_it_is_scrubbed(
+        self, database: Database, tmp_path: Path
+    ) -> None:
+        names = [f"Secret Name {number}" for number in range(200)]
+
+        def fill(connection: Connection) -> None:
+            connection.execute(text("CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT)"))
+            rows = [{"name": name} for name in names]
+            connection.execute(text("INSERT INTO person (name) VALUES (:name)"), rows)
+
+        def change(connection: Connection) -> None:
+            connection.execute(text("UPDATE person SET name = 'x' WHERE id % 2 = 0"))
+            connection.execute(text("DELETE FROM person WHERE id % 2 = 1"))
+
+        await database.transact(fill)
+        await database.scrub()
+        await database.transact(change)
+        assert b"Secret Name" in written(tmp_path)
+        await database.scrub()
+        assert b"Secret Name" not in written(tmp_path)
+        assert await database.read(
+            lambda c: c.execute(text("SELECT count(*) FROM person")).scalar()
+        )
+
+    async def test_a_long_read_keeps_the_files_from_being_scrubbed(
+        self, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("okey_runtime.sqlite.BUSY_TIMEOUT_MS", 10)
+        impatient = Database(f"sqlite:///{tmp_path}/okey.db")
+        reader = sqlite3.connect(tmp_path / "okey.db", isolation_level=None)
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM account").fetchall()
+        await impatient.transact(add(5))
+        with pytest.raises(DatabaseBusy, match="read"):
+            await impatient.scrub()
+        reader.close()
+        await impatient.scrub()
+        await impatient.close()
 
     async def test_a_file_that_another_process_has_locked_is_away(
         self, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,11 +1,13 @@
 import asyncio
+import threading
 import urllib.request
+from contextlib import AsyncExitStack
 
 import pytest
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 
 from okey_runtime.clock import VirtualClock
-from okey_runtime.metrics import MetricsServer, RpcMetrics, watch_loop_lag
+from okey_runtime.metrics import MOST_AT_ONCE, MetricsServer, RpcMetrics, watch_loop_lag
 
 LABELS = {"grpc_type": "unary", "grpc_service": "a.B", "grpc_method": "C"}
 
@@ -65,3 +67,49 @@ async def test_metrics_are_served_over_http_until_stopped() -> None:
     await server.stop()
     with pytest.raises(OSError, match="refused"):
         await asyncio.to_thread(scrape)
+
+
+async def test_a_flood_of_connections_costs_so_many_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The others are hung up on, and scrapes go on once there is room."""
+    monkeypatch.setattr("okey_runtime.metrics._QuietHandler.timeout", 3_600)
+    registry = CollectorRegistry()
+    Gauge("okey_answer", "", registry=registry).set(42)
+    before = threading.active_count()
+    server = MetricsServer("127.0.0.1", 0, registry)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(server.stop)
+        streams = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(100)]
+        # Served one after another: when the last one is hung up on, all others have their threads.
+        async with asyncio.timeout(10):
+            hung_up = [await reader.read() for reader, _ in streams[MOST_AT_ONCE:]]
+        assert hung_up == [b""] * (100 - MOST_AT_ONCE)
+        assert threading.active_count() <= before + MOST_AT_ONCE + 1
+        for _, writer in streams:
+            writer.close()
+        async with asyncio.timeout(10):
+            while "okey_answer 42.0" not in await asyncio.to_thread(scraped, server):
+                pass
+
+
+async def test_a_connection_that_says_nothing_is_hung_up_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("okey_runtime.metrics._QuietHandler.timeout", 0.05)
+    server = MetricsServer("127.0.0.1", 0, CollectorRegistry())
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    async with asyncio.timeout(10):
+        assert await reader.read() == b""
+    writer.close()
+    await server.stop()
+
+
+def scraped(server: MetricsServer) -> str:
+    """What the port says; "" while it hangs up."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics") as page:
+            text: str = page.read().decode()
+            return text
+    except OSError:
+        return ""

@@ -35,6 +35,18 @@ def test_a_line_tells_who_did_what_to_which_object_and_how_it_ended() -> None:
     assert (line["outcome"], line["refusal"]) == ("OK", "")
 
 
+def test_a_line_tells_whether_an_erasure_was_only_tried_or_of_an_id_that_nobody_knew() -> None:
+    tried = wallet_pb2.ErasePlayerRequest(player_id="ayse", check_only=True)
+    unknown = wallet_pb2.ErasePlayerRequest(player_id="ayse", allow_unknown=True)
+    with capture_logs() as lines:
+        for request in (tried, unknown):
+            OperatorTrail().ended(OPERATOR, "/w/ErasePlayer", request, "OK", "")
+    assert [line["about"] for line in lines] == [
+        {"player_id": "ayse", "check_only": True},
+        {"player_id": "ayse", "allow_unknown": True},
+    ]
+
+
 @pytest.mark.parametrize("role", sorted(set(Role) - {Role.OPERATOR}))
 def test_others_than_operators_leave_no_trail(role: Role) -> None:
     with capture_logs() as lines:

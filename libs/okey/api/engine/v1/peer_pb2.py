@@ -26,7 +26,7 @@ from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from okey.api.engine.v1 import engine_pb2 as okey_dot_api_dot_engine_dot_v1_dot_engine__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dokey/api/engine/v1/peer.proto\x12\x12okey.api.engine.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fokey/api/engine/v1/engine.proto\"\r\n\x0bLookRequest\"\'\n\x0cLookResponse\x12\x17\n\x0frunning_matches\x18\x01 \x01(\x05\"G\n\x0fHandOverRequest\x12\x19\n\x05shard\x18\x01 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x10\x80\x02(\x00\x12\x19\n\x06\x65ngine\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18\x64\"\x12\n\x10HandOverResponse\"\x0e\n\x0cLeaveRequest\"\x1f\n\rLeaveResponse\x12\x0e\n\x06tables\x18\x01 \x01(\x05\"]\n\x14ListOwnTablesRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xf4\x03(\x01\x12&\n\x05\x61\x66ter\x18\x02 \x01(\tB\x17\xbaH\x14r\x12\x32\x10^[a-z0-9]{0,26}$\"k\n\x15ListOwnTablesResponse\x12\x30\n\x06tables\x18\x01 \x03(\x0b\x32 .okey.api.engine.v1.TableSummary\x12\x10\n\x08has_more\x18\x02 \x01(\x08\x12\x0e\n\x06shards\x18\x03 \x03(\x05\x32\xe3\x02\n\x0bPeerService\x12I\n\x04Look\x12\x1f.okey.api.engine.v1.LookRequest\x1a .okey.api.engine.v1.LookResponse\x12U\n\x08HandOver\x12#.okey.api.engine.v1.HandOverRequest\x1a$.okey.api.engine.v1.HandOverResponse\x12L\n\x05Leave\x12 .okey.api.engine.v1.LeaveRequest\x1a!.okey.api.engine.v1.LeaveResponse\x12\x64\n\rListOwnTables\x12(.okey.api.engine.v1.ListOwnTablesRequest\x1a).okey.api.engine.v1.ListOwnTablesResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dokey/api/engine/v1/peer.proto\x12\x12okey.api.engine.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fokey/api/engine/v1/engine.proto\"\r\n\x0bLookRequest\"\'\n\x0cLookResponse\x12\x17\n\x0frunning_matches\x18\x01 \x01(\x05\"G\n\x0fHandOverRequest\x12\x19\n\x05shard\x18\x01 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x10\x80\x02(\x00\x12\x19\n\x06\x65ngine\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18\x64\"\x12\n\x10HandOverResponse\"\x0e\n\x0cLeaveRequest\"\x1f\n\rLeaveResponse\x12\x0e\n\x06tables\x18\x01 \x01(\x05\"I\n\x13\x46orgetPlayerRequest\x12\x32\n\tplayer_id\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a\x32\x18^[A-Za-z0-9_.:@-]{1,64}$\"\x16\n\x14\x46orgetPlayerResponse\"]\n\x14ListOwnTablesRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xf4\x03(\x01\x12&\n\x05\x61\x66ter\x18\x02 \x01(\tB\x17\xbaH\x14r\x12\x32\x10^[a-z0-9]{0,26}$\"k\n\x15ListOwnTablesResponse\x12\x30\n\x06tables\x18\x01 \x03(\x0b\x32 .okey.api.engine.v1.TableSummary\x12\x10\n\x08has_more\x18\x02 \x01(\x08\x12\x0e\n\x06shards\x18\x03 \x03(\x05\x32\xc6\x03\n\x0bPeerService\x12I\n\x04Look\x12\x1f.okey.api.engine.v1.LookRequest\x1a .okey.api.engine.v1.LookResponse\x12U\n\x08HandOver\x12#.okey.api.engine.v1.HandOverRequest\x1a$.okey.api.engine.v1.HandOverResponse\x12L\n\x05Leave\x12 .okey.api.engine.v1.LeaveRequest\x1a!.okey.api.engine.v1.LeaveResponse\x12\x64\n\rListOwnTables\x12(.okey.api.engine.v1.ListOwnTablesRequest\x1a).okey.api.engine.v1.ListOwnTablesResponse\x12\x61\n\x0c\x46orgetPlayer\x12\'.okey.api.engine.v1.ForgetPlayerRequest\x1a(.okey.api.engine.v1.ForgetPlayerResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,6 +37,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_HANDOVERREQUEST'].fields_by_name['shard']._serialized_options = b'\272H\007\032\005\020\200\002(\000'
   _globals['_HANDOVERREQUEST'].fields_by_name['engine']._loaded_options = None
   _globals['_HANDOVERREQUEST'].fields_by_name['engine']._serialized_options = b'\272H\006r\004\020\001\030d'
+  _globals['_FORGETPLAYERREQUEST'].fields_by_name['player_id']._loaded_options = None
+  _globals['_FORGETPLAYERREQUEST'].fields_by_name['player_id']._serialized_options = b'\272H\034r\0322\030^[A-Za-z0-9_.:@-]{1,64}$'
   _globals['_LISTOWNTABLESREQUEST'].fields_by_name['page_size']._loaded_options = None
   _globals['_LISTOWNTABLESREQUEST'].fields_by_name['page_size']._serialized_options = b'\272H\007\032\005\030\364\003(\001'
   _globals['_LISTOWNTABLESREQUEST'].fields_by_name['after']._loaded_options = None
@@ -53,10 +55,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LEAVEREQUEST']._serialized_end=278
   _globals['_LEAVERESPONSE']._serialized_start=280
   _globals['_LEAVERESPONSE']._serialized_end=311
-  _globals['_LISTOWNTABLESREQUEST']._serialized_start=313
-  _globals['_LISTOWNTABLESREQUEST']._serialized_end=406
-  _globals['_LISTOWNTABLESRESPONSE']._serialized_start=408
-  _globals['_LISTOWNTABLESRESPONSE']._serialized_end=515
-  _globals['_PEERSERVICE']._serialized_start=518
-  _globals['_PEERSERVICE']._serialized_end=873
+  _globals['_FORGETPLAYERREQUEST']._serialized_start=313
+  _globals['_FORGETPLAYERREQUEST']._serialized_end=386
+  _globals['_FORGETPLAYERRESPONSE']._serialized_start=388
+  _globals['_FORGETPLAYERRESPONSE']._serialized_end=410
+  _globals['_LISTOWNTABLESREQUEST']._serialized_start=412
+  _globals['_LISTOWNTABLESREQUEST']._serialized_end=505
+  _globals['_LISTOWNTABLESRESPONSE']._serialized_start=507
+  _globals['_LISTOWNTABLESRESPONSE']._serialized_end=614
+  _globals['_PEERSERVICE']._serialized_start=617
+  _globals['_PEERSERVICE']._serialized_end=1071
 # @@protoc_insertion_point(module_scope)

@@ -55,6 +55,11 @@ class PeerServiceStub:
                 request_serializer=okey_dot_api_dot_engine_dot_v1_dot_peer__pb2.ListOwnTablesRequest.SerializeToString,
                 response_deserializer=okey_dot_api_dot_engine_dot_v1_dot_peer__pb2.ListOwnTablesResponse.FromString,
                 _registered_method=True)
+        self.ForgetPlayer = channel.unary_unary(
+                '/okey.api.engine.v1.PeerService/ForgetPlayer',
+                request_serializer=okey_dot_api_dot_engine_dot_v1_dot_peer__pb2.ForgetPlayerRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_engine_dot_v1_dot_peer__pb2.ForgetPlayerResponse.FromString,
+                _registered_method=True)
 
 
 class PeerServiceServicer:
@@ -90,6 +95,13 @@ class PeerServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ForgetPlayer(self, request, context):
+        """Forgets the display name of a player whose id was closed. Roles: engine.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_PeerServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -112,6 +124,11 @@ def add_PeerServiceServicer_to_server(servicer, server):
                     servicer.ListOwnTables,
                     request_deserializer=okey_dot_api_dot_engine_dot_v1_dot_peer__pb2.ListOwnTablesRequest.FromString,
                     response_serializer=okey_dot_api_dot_engine_dot_v1_dot_peer__pb2.ListOwnTablesResponse.SerializeToString,
+            ),
+            'ForgetPlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForgetPlayer,
+                    request_deserializer=okey_dot_api_dot_engine_dot_v1_dot_peer__pb2.ForgetPlayerRequest.FromString,
+                    response_serializer=okey_dot_api_dot_engine_dot_v1_dot_peer__pb2.ForgetPlayerResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -223,6 +240,33 @@ class PeerService:
             '/okey.api.engine.v1.PeerService/ListOwnTables',
             okey_dot_api_dot_engine_dot_v1_dot_peer__pb2.ListOwnTablesRequest.SerializeToString,
             okey_dot_api_dot_engine_dot_v1_dot_peer__pb2.ListOwnTablesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ForgetPlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.engine.v1.PeerService/ForgetPlayer',
+            okey_dot_api_dot_engine_dot_v1_dot_peer__pb2.ForgetPlayerRequest.SerializeToString,
+            okey_dot_api_dot_engine_dot_v1_dot_peer__pb2.ForgetPlayerResponse.FromString,
             options,
             channel_credentials,
             insecure,

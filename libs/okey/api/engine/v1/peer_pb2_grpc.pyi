@@ -26,6 +26,8 @@ class PeerServiceStub:
     """Leaves, as an operator asked another engine (OperatorService.Drain). Roles: engine."""
     ListOwnTables: _aio.UnaryUnaryMultiCallable[_peer_pb2.ListOwnTablesRequest, _peer_pb2.ListOwnTablesResponse]
     """A page of the tables that the engine itself has, for a list over all. Roles: engine."""
+    ForgetPlayer: _aio.UnaryUnaryMultiCallable[_peer_pb2.ForgetPlayerRequest, _peer_pb2.ForgetPlayerResponse]
+    """Forgets the display name of a player whose id was closed. Roles: engine."""
 
 class PeerServiceServicer(metaclass=_abc_1.ABCMeta):
     """What engines ask of one another."""
@@ -63,5 +65,13 @@ class PeerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_peer_pb2.ListOwnTablesRequest, _abc.Awaitable[_peer_pb2.ListOwnTablesResponse]],
     ) -> _abc.Awaitable[_peer_pb2.ListOwnTablesResponse]:
         """A page of the tables that the engine itself has, for a list over all. Roles: engine."""
+
+    @_abc_1.abstractmethod
+    def ForgetPlayer(
+        self,
+        request: _peer_pb2.ForgetPlayerRequest,
+        context: _aio.ServicerContext[_peer_pb2.ForgetPlayerRequest, _abc.Awaitable[_peer_pb2.ForgetPlayerResponse]],
+    ) -> _abc.Awaitable[_peer_pb2.ForgetPlayerResponse]:
+        """Forgets the display name of a player whose id was closed. Roles: engine."""
 
 def add_PeerServiceServicer_to_server(servicer: PeerServiceServicer, server: _aio.Server) -> None: ...

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n okey/api/engine/v1/players.proto\x12\x12okey.api.engine.v1\x1a\x1b\x62uf/validate/validate.proto\"I\n\x13\x45xportPlayerRequest\x12\x32\n\tplayer_id\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a\x32\x18^[A-Za-z0-9_.:@-]{1,64}$\"Q\n\x14\x45xportPlayerResponse\x12\x14\n\x0c\x64isplay_name\x18\x01 \x01(\t\x12\x10\n\x08table_id\x18\x02 \x01(\t\x12\x11\n\tis_closed\x18\x03 \x01(\x08\"o\n\x12\x45rasePlayerRequest\x12\x32\n\tplayer_id\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a\x32\x18^[A-Za-z0-9_.:@-]{1,64}$\x12%\n\x06reason\x18\x02 \x01(\tB\x15\xbaH\x12r\x10\x10\x01\x18\xf4\x03\x32\t^\\P{Cc}*$\"&\n\x13\x45rasePlayerResponse\x12\x0f\n\x07\x63hanged\x18\x01 \x01(\x08\x32\xd6\x01\n\x11PlayerDataService\x12\x61\n\x0c\x45xportPlayer\x12\'.okey.api.engine.v1.ExportPlayerRequest\x1a(.okey.api.engine.v1.ExportPlayerResponse\x12^\n\x0b\x45rasePlayer\x12&.okey.api.engine.v1.ErasePlayerRequest\x1a\'.okey.api.engine.v1.ErasePlayerResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n okey/api/engine/v1/players.proto\x12\x12okey.api.engine.v1\x1a\x1b\x62uf/validate/validate.proto\"I\n\x13\x45xportPlayerRequest\x12\x32\n\tplayer_id\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a\x32\x18^[A-Za-z0-9_.:@-]{1,64}$\"c\n\x14\x45xportPlayerResponse\x12\x14\n\x0c\x64isplay_name\x18\x01 \x01(\t\x12\x10\n\x08table_id\x18\x02 \x01(\t\x12\x11\n\tis_closed\x18\x03 \x01(\x08\x12\x10\n\x08is_known\x18\x04 \x01(\x08\"\x86\x01\n\x12\x45rasePlayerRequest\x12\x32\n\tplayer_id\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a\x32\x18^[A-Za-z0-9_.:@-]{1,64}$\x12%\n\x06reason\x18\x02 \x01(\tB\x15\xbaH\x12r\x10\x10\x01\x18\xf4\x03\x32\t^\\P{Cc}*$\x12\x15\n\rallow_unknown\x18\x03 \x01(\x08\"&\n\x13\x45rasePlayerResponse\x12\x0f\n\x07\x63hanged\x18\x01 \x01(\x08\x32\xd6\x01\n\x11PlayerDataService\x12\x61\n\x0c\x45xportPlayer\x12\'.okey.api.engine.v1.ExportPlayerRequest\x1a(.okey.api.engine.v1.ExportPlayerResponse\x12^\n\x0b\x45rasePlayer\x12&.okey.api.engine.v1.ErasePlayerRequest\x1a\'.okey.api.engine.v1.ErasePlayerResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -41,11 +41,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EXPORTPLAYERREQUEST']._serialized_start=85
   _globals['_EXPORTPLAYERREQUEST']._serialized_end=158
   _globals['_EXPORTPLAYERRESPONSE']._serialized_start=160
-  _globals['_EXPORTPLAYERRESPONSE']._serialized_end=241
-  _globals['_ERASEPLAYERREQUEST']._serialized_start=243
-  _globals['_ERASEPLAYERREQUEST']._serialized_end=354
-  _globals['_ERASEPLAYERRESPONSE']._serialized_start=356
-  _globals['_ERASEPLAYERRESPONSE']._serialized_end=394
-  _globals['_PLAYERDATASERVICE']._serialized_start=397
-  _globals['_PLAYERDATASERVICE']._serialized_end=611
+  _globals['_EXPORTPLAYERRESPONSE']._serialized_end=259
+  _globals['_ERASEPLAYERREQUEST']._serialized_start=262
+  _globals['_ERASEPLAYERREQUEST']._serialized_end=396
+  _globals['_ERASEPLAYERRESPONSE']._serialized_start=398
+  _globals['_ERASEPLAYERRESPONSE']._serialized_end=436
+  _globals['_PLAYERDATASERVICE']._serialized_start=439
+  _globals['_PLAYERDATASERVICE']._serialized_end=653
 # @@protoc_insertion_point(module_scope)

@@ -47,22 +47,26 @@ class ExportPlayerResponse(_message.Message):
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     TABLE_ID_FIELD_NUMBER: _builtins.int
     IS_CLOSED_FIELD_NUMBER: _builtins.int
+    IS_KNOWN_FIELD_NUMBER: _builtins.int
     display_name: _builtins.str
     """The name that others see at tables; empty if none is kept."""
     table_id: _builtins.str
     """The table where the player sits; empty for none."""
     is_closed: _builtins.bool
     """Whether the id is closed."""
+    is_known: _builtins.bool
+    """Whether the id was ever seen here."""
     def __init__(
         self,
         *,
         display_name: _builtins.str = ...,
         table_id: _builtins.str = ...,
         is_closed: _builtins.bool = ...,
+        is_known: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "is_closed", b"is_closed", "table_id", b"table_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "is_closed", b"is_closed", "is_known", b"is_known", "table_id", b"table_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -76,19 +80,23 @@ class ErasePlayerRequest(_message.Message):
 
     PLAYER_ID_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    ALLOW_UNKNOWN_FIELD_NUMBER: _builtins.int
     player_id: _builtins.str
     """The player."""
     reason: _builtins.str
     """Why, in the operator's words, for the trail."""
+    allow_unknown: _builtins.bool
+    """Close it even if it was never seen here."""
     def __init__(
         self,
         *,
         player_id: _builtins.str = ...,
         reason: _builtins.str = ...,
+        allow_unknown: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["player_id", b"player_id", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allow_unknown", b"allow_unknown", "player_id", b"player_id", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -60,7 +60,8 @@ class PlayerDataServiceServicer:
 
     def ErasePlayer(self, request, context):
         """Closes the id for good, so that it gets no seat any more, and forgets the display name. Again it changes nothing.
-        Roles: operator. Reasons: PLAYER_SEATED.
+        Other engines forget it too; one that does not answer is asked again with the same call. Roles: operator. Reasons:
+        PLAYER_SEATED, PLAYER_UNKNOWN, PLAYER_RESERVED, OWNER_AWAY.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -20,7 +20,8 @@ class PlayerDataServiceStub:
     """What is kept of the player here. Roles: operator."""
     ErasePlayer: _aio.UnaryUnaryMultiCallable[_players_pb2.ErasePlayerRequest, _players_pb2.ErasePlayerResponse]
     """Closes the id for good, so that it gets no seat any more, and forgets the display name. Again it changes nothing.
-    Roles: operator. Reasons: PLAYER_SEATED.
+    Other engines forget it too; one that does not answer is asked again with the same call. Roles: operator. Reasons:
+    PLAYER_SEATED, PLAYER_UNKNOWN, PLAYER_RESERVED, OWNER_AWAY.
     """
 
 class PlayerDataServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -41,7 +42,8 @@ class PlayerDataServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_players_pb2.ErasePlayerRequest, _abc.Awaitable[_players_pb2.ErasePlayerResponse]],
     ) -> _abc.Awaitable[_players_pb2.ErasePlayerResponse]:
         """Closes the id for good, so that it gets no seat any more, and forgets the display name. Again it changes nothing.
-        Roles: operator. Reasons: PLAYER_SEATED.
+        Other engines forget it too; one that does not answer is asked again with the same call. Roles: operator. Reasons:
+        PLAYER_SEATED, PLAYER_UNKNOWN, PLAYER_RESERVED, OWNER_AWAY.
         """
 
 def add_PlayerDataServiceServicer_to_server(servicer: PlayerDataServiceServicer, server: _aio.Server) -> None: ...

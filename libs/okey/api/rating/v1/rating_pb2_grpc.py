@@ -184,6 +184,7 @@ class RatingServiceServicer:
     def ErasePlayer(self, request, context):
         """Takes a player off every board of every season, and shows neither ratings nor history of it any more. The recorded
         matches stay, for the others' ratings follow from them. Again it changes nothing. Roles: operator.
+        Reasons: PLAYER_UNKNOWN, PLAYER_RESERVED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -68,6 +68,7 @@ class RatingServiceStub:
     ErasePlayer: _aio.UnaryUnaryMultiCallable[_rating_pb2.ErasePlayerRequest, _rating_pb2.ErasePlayerResponse]
     """Takes a player off every board of every season, and shows neither ratings nor history of it any more. The recorded
     matches stay, for the others' ratings follow from them. Again it changes nothing. Roles: operator.
+    Reasons: PLAYER_UNKNOWN, PLAYER_RESERVED.
     """
 
 class RatingServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -175,6 +176,7 @@ class RatingServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_rating_pb2.ErasePlayerResponse]:
         """Takes a player off every board of every season, and shows neither ratings nor history of it any more. The recorded
         matches stay, for the others' ratings follow from them. Again it changes nothing. Roles: operator.
+        Reasons: PLAYER_UNKNOWN, PLAYER_RESERVED.
         """
 
 def add_RatingServiceServicer_to_server(servicer: RatingServiceServicer, server: _aio.Server) -> None: ...

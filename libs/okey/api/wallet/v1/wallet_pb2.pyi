@@ -1822,22 +1822,26 @@ class ErasePlayerRequest(_message.Message):
     PLAYER_ID_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     CHECK_ONLY_FIELD_NUMBER: _builtins.int
+    ALLOW_UNKNOWN_FIELD_NUMBER: _builtins.int
     player_id: _builtins.str
     """The player."""
     reason: _builtins.str
     """Why, in the operator's words; kept, beside the operator's token subject."""
     check_only: _builtins.bool
     """Only tell whether it would be refused."""
+    allow_unknown: _builtins.bool
+    """Close it even if the player never had an account."""
     def __init__(
         self,
         *,
         player_id: _builtins.str = ...,
         reason: _builtins.str = ...,
         check_only: _builtins.bool = ...,
+        allow_unknown: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["check_only", b"check_only", "player_id", b"player_id", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allow_unknown", b"allow_unknown", "check_only", b"check_only", "player_id", b"player_id", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -276,7 +276,7 @@ class WalletServiceServicer:
     def ErasePlayer(self, request, context):
         """Closes a player's account for good: what is in it goes to house:unclaimed, nothing can be booked on it any more, and
         there is no second welcome grant. Again it changes nothing. The postings stay: the ledger is only added to.
-        Roles: operator. Reasons: PLAYER_HOLDING, ACCOUNT_FROZEN.
+        Roles: operator. Reasons: PLAYER_HOLDING, ACCOUNT_FROZEN, PLAYER_UNKNOWN, PLAYER_RESERVED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -103,7 +103,7 @@ class WalletServiceStub:
     ErasePlayer: _aio.UnaryUnaryMultiCallable[_wallet_pb2.ErasePlayerRequest, _wallet_pb2.ErasePlayerResponse]
     """Closes a player's account for good: what is in it goes to house:unclaimed, nothing can be booked on it any more, and
     there is no second welcome grant. Again it changes nothing. The postings stay: the ledger is only added to.
-    Roles: operator. Reasons: PLAYER_HOLDING, ACCOUNT_FROZEN.
+    Roles: operator. Reasons: PLAYER_HOLDING, ACCOUNT_FROZEN, PLAYER_UNKNOWN, PLAYER_RESERVED.
     """
 
 class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -286,7 +286,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_wallet_pb2.ErasePlayerResponse]:
         """Closes a player's account for good: what is in it goes to house:unclaimed, nothing can be booked on it any more, and
         there is no second welcome grant. Again it changes nothing. The postings stay: the ledger is only added to.
-        Roles: operator. Reasons: PLAYER_HOLDING, ACCOUNT_FROZEN.
+        Roles: operator. Reasons: PLAYER_HOLDING, ACCOUNT_FROZEN, PLAYER_UNKNOWN, PLAYER_RESERVED.
         """
 
 def add_WalletServiceServicer_to_server(servicer: WalletServiceServicer, server: _aio.Server) -> None: ...

@@ -1,0 +1,43 @@
+// Three languages, one table of words each; `{name}` in a text is filled in.
+import { words as de } from "../words/de.js";
+import { words as en } from "../words/en.js";
+import { words as tr } from "../words/tr.js";
+
+export const LANGUAGES = { tr: "Türkçe", de: "Deutsch", en: "English" };
+const ALL = { tr, de, en };
+
+/** The first of the wished languages that there is, else Turkish, the game's own. */
+export function pickLanguage(wished) {
+  const short = wished.filter(Boolean).map((language) => language.slice(0, 2).toLowerCase());
+  return short.find((language) => language in ALL) ?? "tr";
+}
+
+/** `t(key, values)` of a language; `t.has(key)` says whether there is such a text, `t.number` writes chips. */
+export function translator(language) {
+  const words = ALL[language];
+  const numbers = new Intl.NumberFormat(language);
+  const fill = (text, values) =>
+    text.replace(/\{(\w+)\}/g, (_, name) => {
+      const value = values[name];
+      return typeof value === "number" ? numbers.format(value) : String(value ?? "");
+    });
+  const t = (key, values = {}) => (key in words ? fill(words[key], values) : key);
+  t.has = (key) => key in words;
+  t.language = language;
+  t.number = (value) => numbers.format(value);
+  t.signed = (value) => `${value > 0 ? "+" : value < 0 ? "−" : "±"}${numbers.format(Math.abs(value))}`;
+  t.moment = (ms) => new Intl.DateTimeFormat(language, { dateStyle: "short", timeStyle: "short" }).format(new Date(ms));
+  return t;
+}
+
+/** A refusal in the player's language; what has no text of its own is said in general words. */
+export const refusalText = (t, reason) =>
+  t.has(`refused.${reason}`) ? t(`refused.${reason}`) : t("refused.other", { reason });
+
+/** A tile's name for those who hear it. */
+export function tileText(t, tile, okey = null) {
+  if (!tile) return t("tile.hidden");
+  if (tile === "S") return t("tile.sahte");
+  const plain = t(`tile.${tile[0]}`, { number: tile.slice(1) });
+  return tile === okey ? t("tile.okey", { tile: plain }) : plain;
+}

@@ -1,0 +1,127 @@
+"""The page's WebSocket against a made-up gateway: what is sent again after a break, what not."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser
+
+from tests.browser.logic import Modules, modules_of_the_page
+
+pytestmark = pytest.mark.system
+
+# A gateway in the tab: notes what it is sent, and says and closes what a test wants.
+GATEWAY = """
+    const sent = [], heard = [], sockets = [];
+    window.WebSocket = class extends EventTarget {
+        constructor() { super(); sockets.push(this); setTimeout(() => this.tell("open", {})); }
+        tell(kind, fields) { this.dispatchEvent(Object.assign(new Event(kind), fields)); }
+        say(frame) { this.tell("message", {data: JSON.stringify(frame)}); }
+        send(text) { sent.push(JSON.parse(text)); }
+        close(code = 1006) { this.tell("close", {code}); }
+    };
+    const until = async (is) => { while (!is()) await new Promise((done) => setTimeout(done, 5)); };
+    const callbacks = Object.fromEntries(
+        ["Table", "Tables", "Ticket", "State", "End", "Time", "TokenEnded", "SignedOut"].map(
+            (name) => ["on" + name, (value) => heard.push([name, value ?? null])]));
+    const connection = new m.Connection(async () => "token", callbacks);
+    const greet = async (number) => {
+        await until(() => sent.filter((frame) => frame.hello).length === number);
+        sockets.at(-1).say({welcome: {server_time_ms: "1"}});
+    };
+    connection.open();
+"""
+
+
+@pytest.fixture
+async def modules(browser: Browser) -> AsyncIterator[Modules]:
+    async with modules_of_the_page(browser) as modules:
+        yield modules
+
+
+async def run(modules: Modules, story: str) -> Any:
+    return await modules("wire/connection.js", f"async (m) => {{ {GATEWAY} {story} }}")
+
+
+async def test_after_a_break_it_resumes_and_sends_what_was_not_answered(modules: Modules) -> None:
+    """U12: the cursor of the newest row, and the same request under the same id."""
+    sent = await run(
+        modules,
+        """
+        connection.attach("table");
+        await greet(1);
+        sockets[0].say({table: {snapshot: {seq: "5"}}, table_id: "table"});
+        sockets[0].say({table: {update: {seq: "6", events: []}}, table_id: "table"});
+        const first = connection.command("act", {request_id: "first", turn: 1});
+        sockets[0].say({table: {result: {request_id: "first", seq: "7"}}, table_id: "table"});
+        await first;
+        const second = connection.command("act", {request_id: "second", turn: 2});
+        sockets[0].close();
+        await greet(2);
+        sockets[1].say({table: {result: {request_id: "second", seq: "8"}}, table_id: "table"});
+        return [await second, sent];
+        """,
+    )
+    seq, frames = sent
+    act = {"play": {"act": {"table_id": "table", "request_id": "second", "turn": 2}}}
+    attach = {"table_id": "table", "with_view": True}
+    assert seq == 8
+    assert frames[:2] == [{"hello": {"token": "token"}}, {"play": {"attach": attach}}]
+    assert frames[3:] == [
+        act,
+        {"hello": {"token": "token"}},
+        {"play": {"attach": attach | {"after_seq": "6"}}},
+        act,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"), [("TOKEN_EXPIRED", "TokenEnded"), ("TOKEN_INVALID", "SignedOut")]
+)
+async def test_an_ended_token_is_renewed_and_a_wrong_one_signs_out(
+    modules: Modules, reason: str, told: str
+) -> None:
+    """Both close with 4001; only the one that held until now is worth another try."""
+    heard, connections = await run(
+        modules,
+        f"""
+        await greet(1);
+        sockets[0].say({{end: {{of: "connection", reason: "{reason}"}}}});
+        sockets[0].close(4001);
+        if ("{told}" === "TokenEnded") await greet(2);
+        return [heard.map(([name]) => name), sockets.length];
+        """,
+    )
+    assert told in heard
+    assert connections == (2 if told == "TokenEnded" else 1)
+
+
+async def test_a_refusal_is_told_by_its_reason(modules: Modules) -> None:
+    reason = await run(
+        modules,
+        """
+        connection.attach("table");
+        await greet(1);
+        const command = connection.command("act", {request_id: "first", turn: 1});
+        const error = {code: "FAILED_PRECONDITION", reason: "TURN_OVER", message: ""};
+        sockets[0].say({table: {result: {request_id: "first", error}}, table_id: "table"});
+        return command.then(() => "", (refusal) => refusal.reason);
+        """,
+    )
+    assert reason == "TURN_OVER"
+
+
+async def test_what_comes_of_another_table_is_left_alone(modules: Modules) -> None:
+    """A row of a table that was just let go must not be taken for one of the new table."""
+    heard = await run(
+        modules,
+        """
+        connection.attach("old");
+        await greet(1);
+        connection.attach("new");
+        sockets[0].say({table: {snapshot: {seq: "5"}}, table_id: "old"});
+        sockets[0].say({table: {snapshot: {seq: "1"}}, table_id: "new"});
+        return heard.filter(([name]) => name === "Table").map(([, table]) => table.snapshot.seq);
+        """,
+    )
+    assert heard == ["1"]

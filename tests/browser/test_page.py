@@ -1,0 +1,183 @@
+"""How the page is used: by finger, mouse and keyboard, on a phone, and through what breaks."""
+
+import pytest
+from playwright.async_api import Page, expect
+
+from services.okeyctl.demo.platform import StartedPlatform
+from tests.browser.conftest import Come
+from tests.browser.player import PHONE, PHONE_ON_ITS_SIDE, Player
+from tests.e2e.match import kill
+
+pytestmark = pytest.mark.system
+
+
+async def order_of(player: Player) -> list[str]:
+    """What lies on each slot of the rack."""
+    slots = player.page.locator("#rack .slot")
+    script = "slots => slots.map(slot => slot.querySelector('.tile')?.dataset.tile ?? '')"
+    found: list[str] = await slots.evaluate_all(script)
+    return found
+
+
+async def sit_alone(player: Player, **chosen: str) -> None:
+    """A solo table, at the own turn."""
+    await player.make_table("solo", **{"seats": "2", "bots": "BOT_LEVEL_EASY", **chosen})
+    await player.wait_for_turn()
+
+
+async def drag(page: Page, source: str, target: str) -> None:
+    """From the middle of one thing to the middle of another, by the mouse."""
+    start = await page.locator(source).first.bounding_box()
+    end = await page.locator(target).first.bounding_box()
+    assert start is not None
+    assert end is not None
+    await page.mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
+    await page.mouse.down()
+    await page.mouse.move(end["x"] + end["width"] / 2, end["y"] + end["height"] / 2, steps=6)
+    await page.mouse.up()
+
+
+async def test_tiles_are_dragged(come: Come) -> None:
+    """From the stock to a slot, from slot to slot, to the own pile; onto the gösterge, in vain."""
+    ayse = await come("Ayşe", reduced_motion="no-preference")
+    await sit_alone(ayse)
+    if await ayse.tiles.count() == 14:
+        await drag(ayse.page, ".stock", ".slot[data-slot='27']")
+        await expect(ayse.page.locator(".slot[data-slot='27'] .tile")).to_be_visible()
+    tile = (await order_of(ayse))[0]
+    await drag(ayse.page, ".slot[data-slot='0'] .tile", ".slot[data-slot='13']")
+    assert (await order_of(ayse))[13] == tile
+    await drag(ayse.page, ".slot[data-slot='13'] .tile", ".gosterge")
+    await expect(ayse.page.locator(".toast")).to_contain_text("no finish")
+    await ayse.shoot("finish-refused")
+    await drag(ayse.page, ".slot[data-slot='13'] .tile", ".pile-at-bottom")
+    await expect(ayse.tiles).to_have_count(14)
+    await expect(ayse.page.locator(".pile-at-bottom .tile").last).to_be_visible()
+
+
+async def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until something is focused."""
+    for _ in range(60):
+        if await page.evaluate("s => document.activeElement?.matches(s) ?? false", selector):
+            return
+        await page.keyboard.press("Tab")
+    raise AssertionError(f"no way to {selector} by Tab")
+
+
+async def test_keyboard_only(come: Come) -> None:
+    """From the lobby to a table, a tile moved, drawn and discarded, without a pointer."""
+    ayse = await come("Ayşe")
+    page = ayse.page
+    await tab_to(page, "[data-do=solo]")
+    await page.keyboard.press("Enter")
+    await tab_to(page, "form.play-form [type=submit]")
+    await page.keyboard.press("Enter")
+    await ayse.wait_for_turn()
+    await page.keyboard.press("s")
+    await expect(ayse.tiles).to_have_count(15)
+    await tab_to(page, "#rack .tile")
+    before = await order_of(ayse)
+    focused = int(await page.evaluate("() => document.activeElement.dataset.slot"))
+    await page.keyboard.press("m")
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Enter")
+    assert (await order_of(ayse))[focused + 14] == before[focused]
+    await page.keyboard.press("ArrowRight")
+    await page.keyboard.press("Space")
+    await expect(page.locator("#rack .tile[aria-pressed=true]")).to_be_focused()
+    await page.keyboard.press("d")
+    await expect(ayse.tiles).to_have_count(14)
+    await expect(page.locator("#live")).not_to_be_empty()
+
+
+async def test_phone(come: Come) -> None:
+    """Upright and on its side everything fits, and tiles can be hit by a finger."""
+    ayse = await come("Ayşe", viewport=PHONE, has_touch=True, is_mobile=True, color_scheme="dark")
+    page = ayse.page
+    await ayse.shoot("phone-lobby")
+    await sit_alone(ayse, seats="4")
+    await ayse.draw_by_touch()
+    await page.locator("#rack .tile").last.tap()
+    await ayse.shoot("phone-table-dark")
+    for viewport in (PHONE, PHONE_ON_ITS_SIDE):
+        await page.set_viewport_size(viewport)
+        size = await page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
+        assert size[0] <= size[1]
+        rack = await page.locator("#rack").bounding_box()
+        tile = await ayse.tiles.first.bounding_box()
+        assert rack is not None
+        assert tile is not None
+        assert rack["y"] + rack["height"] <= viewport["height"]
+        assert min(tile["width"], tile["height"]) >= 24
+        await ayse.shoot(f"phone-{viewport['width']}")
+    await page.locator(".pile-at-bottom").tap()
+    await expect(ayse.tiles).to_have_count(14)
+
+
+async def test_reload_in_mid_turn(come: Come) -> None:
+    """The table is there again, the tiles lie where the player had put them, the turn goes on."""
+    ayse = await come("Ayşe")
+    await sit_alone(ayse)
+    await ayse.draw()
+    await drag(ayse.page, ".slot[data-slot='0'] .tile", ".slot[data-slot='13']")
+    before = await order_of(ayse)
+    await ayse.page.reload()
+    await expect(ayse.tiles).to_have_count(15)
+    assert await order_of(ayse) == before
+    await ayse.discard_last()
+
+
+@pytest.mark.parametrize("victim", ["engine", "gateway"])
+async def test_a_server_restarts_in_mid_turn(
+    come: Come, platform: StartedPlatform, victim: str
+) -> None:
+    """Without a reload: the page tells that something is away, comes back, and plays on."""
+    ayse = await come(f"Ayşe-{victim}")
+    await sit_alone(ayse)
+    await ayse.draw()
+    await ayse.page.evaluate("() => { window.isSamePage = true; }")
+    before = await order_of(ayse)
+    await kill(platform, victim)
+    await expect(ayse.page.locator("html")).to_have_attribute("data-connection", "open")
+    assert await order_of(ayse) == before
+    await ayse.discard_last()
+    assert await ayse.page.evaluate("() => window.isSamePage")
+
+
+async def test_a_stand_in_plays_until_one_is_back(come: Come) -> None:
+    """U7, U8: after two missed turns an AI minds the seat; one button takes it back."""
+    ayse = await come("Ayşe")
+    await sit_alone(ayse, turn="15000")
+    back = ayse.page.locator("[data-do=returnToSeat]")
+    await expect(back).to_be_visible()
+    await ayse.shoot("stand-in")
+    await back.click()
+    await expect(back).to_have_count(0)
+    await expect(ayse.page.locator(".badge-away")).to_have_count(0)
+
+
+async def test_friends_come_by_an_invite_link(come: Come) -> None:
+    """A private table is in no list; who opens the link sits down."""
+    ayse, mehmet = await come("Ayşe"), await come("Mehmet")
+    table_id = await ayse.make_table("create", seats="2", isPrivate=True)
+    await ayse.page.click("[data-do=invite]")
+    link = await ayse.page.locator(".invite-link").input_value()
+    assert "#" in link
+    assert await mehmet.page.locator(f"[data-table='{table_id}']").count() == 0
+    await mehmet.page.goto(link)
+    await expect(mehmet.tiles.first).to_be_visible()
+    assert mehmet.page.url.startswith(f"{mehmet.url}table/{table_id}")
+
+
+async def test_quick_match_waits_honestly_and_seats_two(come: Come) -> None:
+    """The page says how long one has waited and who waits too, and promises nothing."""
+    ayse, mehmet = await come("Ayşe"), await come("Mehmet")
+    for player in (ayse, mehmet):
+        await player.page.click("[data-do=quick]")
+        await player.page.locator("form.play-form [name=seats]").select_option("2")
+        await player.page.click("form.play-form [type=submit]")
+        if player is ayse:
+            await expect(ayse.page.locator(".ticket")).to_contain_text("Looking for players")
+            await ayse.shoot("quick-match")
+    for player in (ayse, mehmet):
+        await expect(player.tiles.first).to_be_visible()
