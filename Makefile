@@ -10,7 +10,8 @@ TYPED := libs services tools deploy examples tests
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run cluster demo test test-core test-rest test-browser test-all format lint protos protos-check \
 	protos-breaking protos-release \
-	bench arena mutations soak chaos chaos-tables rollout manifests manifests-check sbom deploy-check docs-check clean
+	bench arena mutations soak chaos chaos-tables rollout manifests manifests-check sbom deploy-check \
+	docs-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -22,5 +22,5 @@ elif ((EUID == 0)) && command -v apt-get >/dev/null; then
 else
     echo "NOT CHECKED on this machine, because ${missing[*]} cannot be installed (root and apt-get):" >&2
     echo "building the image and starting every service from it, the alert rules' own tests, what a" >&2
-    echo "Prometheus scrapes, the page in a browser, and the JavaScript example" >&2
+    echo "Prometheus scrapes, the page in a browser, and the JavaScript of examples and docs" >&2
 fi

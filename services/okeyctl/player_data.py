@@ -47,14 +47,6 @@ class Step:
     outcome: str
 
 
-async def kept_of(engine: Reach, player: str) -> players_pb2.ExportPlayerResponse:
-    """What the engine keeps of the player: name, table, whether the id is closed."""
-    async with engine.open() as channel:
-        stub = players_pb2_grpc.PlayerDataServiceStub(channel)
-        asked = players_pb2.ExportPlayerRequest(player_id=player)
-        return await stub.ExportPlayer(asked, timeout=_TIMEOUT_S)
-
-
 async def export(ways: Ways, player: str) -> Document:
     """Everything that the platform keeps of the player."""
     kept = await kept_of(ways.engine, player)
@@ -121,7 +113,7 @@ async def erase(ways: Ways, player: str, reason: str) -> AsyncIterator[Step]:
 
 async def _is_known(ways: Ways, player: str) -> bool:
     """Whether any service has seen the player."""
-    if (await _kept(ways.engine, player)).is_known:
+    if (await kept_of(ways.engine, player)).is_known:
         return True
     found = await ratings.fetch(ways.rating, player)
     if any(each.rating.rated_matches for each in found):
@@ -129,7 +121,8 @@ async def _is_known(ways: Ways, player: str) -> bool:
     return await account_of(ways.wallet, player) is not None
 
 
-async def _kept(way: Reach, player: str) -> players_pb2.ExportPlayerResponse:
+async def kept_of(way: Reach, player: str) -> players_pb2.ExportPlayerResponse:
+    """What the engine keeps of the player: name, table, whether the id is closed."""
     async with way.open() as channel:
         stub = players_pb2_grpc.PlayerDataServiceStub(channel)
         asked = players_pb2.ExportPlayerRequest(player_id=player)

@@ -1,8 +1,7 @@
 """``okeyctl tables``: look at tables, and what operators do to one that is not as it should be."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Final, TypeVar
+from typing import Annotated
 
 import typer
 
@@ -13,15 +12,13 @@ from okey_runtime.errors import RpcFailure
 from services.okeyctl import round_commands, void_command
 from services.okeyctl import tables as table_views
 from services.okeyctl.as_json import json_line
+from services.okeyctl.asking import TIMEOUT_S, ask
 from services.okeyctl.ending import Output, refusals
 from services.okeyctl.live import in_place
 from services.okeyctl.options import AsJson, AsJsonLines, DataDir, EngineAddress, Invite, TokenFile
-from services.okeyctl.reach import Reach, reach
+from services.okeyctl.reach import reach
 from services.okeyctl.table_text import summary_line, table_lines
 
-_TIMEOUT_S: Final = 30.0
-
-T = TypeVar("T")
 Stub = engine_pb2_grpc.OperatorServiceStub
 
 Reason = Annotated[str, typer.Option(help="Why, for the record.")]
@@ -130,7 +127,7 @@ def quarantine(
     request = engine_pb2.QuarantineTableRequest(table_id=table_id, reason=reason)
     with refusals():
         way = reach("engine", data_dir, engine, token_file)
-        answer = _ask(way, lambda stub: stub.QuarantineTable(request, timeout=_TIMEOUT_S))
+        answer = ask(way, Stub, lambda stub: stub.QuarantineTable(request, timeout=TIMEOUT_S))
     text = f"{table_id} stands still; okeyctl tables release {table_id} lets it go on"
     print(json_line(answer) if as_json else text)
 
@@ -147,7 +144,7 @@ def release(
     request = engine_pb2.ReleaseTableRequest(table_id=table_id)
     with refusals():
         way = reach("engine", data_dir, engine, token_file)
-        answer = _ask(way, lambda stub: stub.ReleaseTable(request, timeout=_TIMEOUT_S))
+        answer = ask(way, Stub, lambda stub: stub.ReleaseTable(request, timeout=TIMEOUT_S))
     print(json_line(answer) if as_json else f"{table_id} goes on after its row {answer.seq}")
 
 
@@ -164,7 +161,7 @@ def move(
     request = engine_pb2.MoveTableRequest(table_id=table_id, engine=to)
     with refusals():
         way = reach("engine", data_dir, engine, token_file)
-        answer = _ask(way, lambda stub: stub.MoveTable(request, timeout=_TIMEOUT_S))
+        answer = ask(way, Stub, lambda stub: stub.MoveTable(request, timeout=TIMEOUT_S))
     print(json_line(answer) if as_json else f"{table_id} is at {to} now ({answer.address})")
 
 
@@ -180,15 +177,7 @@ def maintenance(
     request = engine_pb2.SetMaintenanceRequest(is_on=is_on)
     with refusals():
         way = reach("engine", data_dir, engine, token_file)
-        answer = _ask(way, lambda stub: stub.SetMaintenance(request, timeout=_TIMEOUT_S))
+        answer = ask(way, Stub, lambda stub: stub.SetMaintenance(request, timeout=TIMEOUT_S))
     running = f"{answer.running_matches} matches run"
     text = f"maintenance: nothing new begins; {running}" if is_on else f"no maintenance; {running}"
     print(json_line(answer) if as_json else text)
-
-
-def _ask(way: Reach, call: Callable[[Stub], Awaitable[T]]) -> T:
-    async def ask() -> T:
-        async with way.open() as channel:
-            return await call(Stub(channel))
-
-    return asyncio.run(ask())

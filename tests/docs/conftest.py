@@ -43,12 +43,20 @@ def placeholders(platform: StartedPlatform) -> Placeholders:
         async with platform.client(f"reader-{next(numbers)}") as client:
             return await client.lobby.create_table(lobby_pb2.TableTerms(seat_count=4, stake=100))
 
+    async def player_with_chips() -> str:
+        player = f"reader-{next(numbers)}"
+        async with platform.client(player) as client:
+            await client.wallet.balance_of(player)
+        return player
+
     async def fill(text: str) -> dict[str, str]:
         found = {"<match>": "1", "<round>": "1"}
         if "<table>" in text or "<the table's id>" in text:
             found["<table>"] = found["<the table's id>"] = await finished_table()
         if "<running table>" in text:
             found["<running table>"] = await waiting_table()
+        if "<player>" in text:
+            found["<player>"] = await player_with_chips()
         return found
 
     return fill
