@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tests.simulation.batch import outcomes
-from tests.simulation.run import Outcome, run
+from tests.simulation.run import TABLES, Outcome, run
 
 
 def report(outcome: Outcome) -> str:
@@ -22,7 +22,8 @@ def report(outcome: Outcome) -> str:
     lines = "\n".join(f"  {finding}" for finding in outcome.findings)
     return (
         f"seed {outcome.seed}: {len(outcome.findings)} findings\n{lines}\n"
-        f"  again: python -m tests.simulation --seed {outcome.seed} --trace"
+        f"  again: python -m tests.simulation --seed {outcome.seed} --tables {outcome.tables}"
+        " --trace"
     )
 
 
@@ -31,7 +32,9 @@ def main() -> int:
     asked = _arguments()
     console = Console()
     if asked.trace:
-        outcome = run(asked.seed, tell=lambda text: console.print(text, highlight=False))
+        outcome = run(
+            asked.seed, asked.tables, tell=lambda text: console.print(text, highlight=False)
+        )
         console.print(report(outcome) or f"seed {outcome.seed}: all is right", highlight=False)
         return int(bool(outcome.findings))
     counts: Counter[str] = Counter()
@@ -39,7 +42,7 @@ def main() -> int:
     columns = (TextColumn("matches"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("", total=asked.matches)
-        for outcome in outcomes(asked.seed, asked.matches, asked.jobs):
+        for outcome in outcomes(asked.seed, asked.matches, asked.jobs, asked.tables):
             counts += outcome.counts
             progress.advance(bar, outcome.counts["matches"])
             if text := report(outcome):
@@ -54,6 +57,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation")
     parser.add_argument("--seed", type=int, default=1, help="the first run's (default 1)")
     parser.add_argument("--matches", type=int, default=200, help="at least so many (default 200)")
+    parser.add_argument("--tables", type=int, default=TABLES, help=f"of a run (default {TABLES})")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--trace", action="store_true", help="one run, and all that happens in it")
     return parser.parse_args()

@@ -3,28 +3,33 @@
 import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from functools import partial
 from itertools import count
 
 from tests.simulation.run import Outcome, run
 
 
-def outcomes(first_seed: int, matches: int, jobs: int) -> Iterator[Outcome]:
-    """Outcomes of the seeds from the first on, until so many matches have ended in all."""
+def outcomes(first_seed: int, matches: int, jobs: int, tables: int) -> Iterator[Outcome]:
+    """Outcomes of the seeds from the first on, each with so many tables, until so many matches have
+    ended in all.
+    """
     seeds = count(first_seed)
     if jobs == 1:
-        yield from _until(map(run, seeds), matches)
+        yield from _until(map(partial(run, tables=tables), seeds), matches)
         return
     # Each worker is a fresh interpreter, so that nothing of the caller's is in the way.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        yield from _until(_pooled(pool, seeds, jobs), matches)
+        yield from _until(_pooled(pool, seeds, jobs, tables), matches)
 
 
-def _pooled(pool: ProcessPoolExecutor, seeds: Iterator[int], jobs: int) -> Iterator[Outcome]:
+def _pooled(
+    pool: ProcessPoolExecutor, seeds: Iterator[int], jobs: int, tables: int
+) -> Iterator[Outcome]:
     running: set[Future[Outcome]] = set()
     while True:
         while len(running) < 2 * jobs:
-            running.add(pool.submit(run, next(seeds)))
+            running.add(pool.submit(run, next(seeds), tables))
         done, running = wait(running, return_when=FIRST_COMPLETED)
         yield from sorted((each.result() for each in done), key=lambda outcome: outcome.seed)
 

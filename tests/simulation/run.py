@@ -30,6 +30,7 @@ class Outcome:
     """What came of a run."""
 
     seed: int
+    tables: int
     digest: str
     steps: int
     virtual_s: float
@@ -54,7 +55,9 @@ def run(seed: int, tables: int = TABLES, tell: Tell | None = None) -> Outcome:
                 loop.bury()
         counts: Counter[str] = Counter()
         findings = platform.failures or list(check_settled(platform, played.clients, counts))
-        return Outcome(seed, trace.digest(), loop.steps, loop.time(), counts, tuple(findings))
+        return Outcome(
+            seed, tables, trace.digest(), loop.steps, loop.time(), counts, tuple(findings)
+        )
     finally:
         for disk in platform.disks.values():
             disk.close()
