@@ -106,6 +106,10 @@ class ServiceSettings(DialSettings):
     max_streams_per_connection: PositiveInt = 4_096
     """How many calls and streams one connection may carry at once; a gateway opens more of them."""
     max_message_bytes: PositiveInt = 1 << 20
+    ping_after_ms: PositiveInt = 20_000
+    """After how long a silence a connection is asked whether its peer is still there."""
+    ping_timeout_ms: PositiveInt = 10_000
+    """How long the answer may take before the connection, and every stream on it, is dropped."""
     max_connection_age_ms: PositiveInt | None = None
     """Closes connections this old, so that clients find new replicas; only where streams can
     resume.

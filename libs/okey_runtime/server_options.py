@@ -11,11 +11,11 @@ Options = list[tuple[str, int]]
 
 _METADATA_BYTES: Final = 8 << 10
 _HANDSHAKE_MS: Final = 10_000
-_KEEPALIVE_MS: Final = 20_000
-_PING_TIMEOUT_MS: Final = 10_000
 _PING_INTERVAL_MS: Final = 5_000
 _MOST_PENDING: Final = 20_000
 _PROBES: Final = 100
+_PROBE_PING_MS: Final = 20_000
+_PROBE_PING_TIMEOUT_MS: Final = 10_000
 _PROBE_BYTES: Final = 4 << 10
 _PROBE_AGE_MS: Final = 60_000
 _PROBE_GRACE_MS: Final = 5_000
@@ -29,10 +29,6 @@ _EVERYWHERE: Final[Options] = [
     # Beyond the first some of it is refused, beyond the second all.
     ("grpc.max_metadata_size", _METADATA_BYTES),
     ("grpc.absolute_max_metadata_size", 2 * _METADATA_BYTES),
-    ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
-    ("grpc.keepalive_timeout_ms", _PING_TIMEOUT_MS),
-    # What counts in the end: by default a ping's answer is waited for for a minute.
-    ("grpc.http2.ping_timeout_ms", _PING_TIMEOUT_MS),
     ("grpc.keepalive_permit_without_calls", 1),
     # This is the name that works; the one with "recv" in it does nothing, and clients' pings end in
     # GOAWAY.
@@ -44,6 +40,7 @@ def server_options(settings: ServiceSettings) -> Options:
     """The options of a service's own port."""
     options = [
         *_EVERYWHERE,
+        *_pings(settings.ping_after_ms, settings.ping_timeout_ms),
         ("grpc.max_receive_message_length", settings.max_message_bytes),
         ("grpc.max_concurrent_streams", settings.max_streams_per_connection),
         # By default a server cancels calls at random once 1,000 wait to be picked up, which a crowd
@@ -62,8 +59,18 @@ def probe_options() -> Options:
     """
     return [
         *_EVERYWHERE,
+        *_pings(_PROBE_PING_MS, _PROBE_PING_TIMEOUT_MS),
         ("grpc.max_receive_message_length", _PROBE_BYTES),
         ("grpc.max_concurrent_streams", _PROBES),
         ("grpc.max_connection_age_ms", _PROBE_AGE_MS),
         ("grpc.max_connection_age_grace_ms", _PROBE_GRACE_MS),
+    ]
+
+
+def _pings(after_ms: int, timeout_ms: int) -> Options:
+    return [
+        ("grpc.keepalive_time_ms", after_ms),
+        ("grpc.keepalive_timeout_ms", timeout_ms),
+        # What counts in the end: by default a ping's answer is waited for for a minute.
+        ("grpc.http2.ping_timeout_ms", timeout_ms),
     ]

@@ -162,6 +162,7 @@ class LobbyApp:
         )
         self._ticket_watch = TicketWatch(tickets, window, clock)
         host.spawn(self._matchmaker.run(), "matchmaker")
+        host.spawn(self._matchmaker.keep(), "group-leases")
         host.spawn(self._ticket_watch.run(), "ticket-watch")
         whereabouts = Whereabouts(self._keep(host.dial(address, None, (), tls_name=name)))
         asking = Asking(whereabouts, ratings, tickets, clock)

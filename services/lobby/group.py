@@ -108,15 +108,19 @@ def verdict_from_json(group: Group, text: str | bytes) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A group in one replica's hands until ``until_ms``.
+    """A group in one replica's hands.
 
-    ``attempt`` counts who has had it; only the newest may end it. ``silent`` are the players whose
+    ``attempt`` counts who has had it; only the newest may end it. The lease ends at
+    ``lease_ends_ms`` unless it is renewed, which it is until ``turn_ends_ms``. At ``quiet_ms``
+    nothing is under way any more that earlier attempts have sent. ``silent`` are the players whose
     clients were heard of no more. ``verdict`` is what an earlier attempt had decided before it took
     seats back; then the group names its table.
     """
 
     group: Group
     attempt: int
-    until_ms: int
+    lease_ends_ms: int
+    turn_ends_ms: int
+    quiet_ms: int = 0
     silent: frozenset[str] = frozenset()
     verdict: Verdict = ()

@@ -1,8 +1,9 @@
 """The matchmaker's side of the tickets in Redis: who waits, and groups that are being seated.
 
-A group is claimed by one atomic script that takes all its tickets or none. Its lease says who seats
-it. Should that replica die, another one takes the group up with a higher attempt, and only the
-newest attempt may end it; so a group has one outcome, whoever still believes to hold it.
+A group is claimed by one atomic script that takes all its tickets or none. Its lease, see
+``leases``, says who seats it. Should that replica die, another one takes the group up with a higher
+attempt, and only the newest attempt may end it; so a group has one outcome, whoever still believes
+to hold it.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from typing import Final
 from redis.asyncio import Redis
 
 from okey_runtime.clock import Clock
+from services.lobby.engine_calls import CALL_MS
 from services.lobby.group import (
     Claim,
     Group,
@@ -20,6 +22,7 @@ from services.lobby.group import (
     verdict_from_json,
     verdict_to_json,
 )
+from services.lobby.leases import LEASE_MS, SKEW_MS, TURN_MS, Leases
 from services.lobby.terms import Terms
 from services.lobby.ticket_scripts import (
     BUCKETS,
@@ -35,8 +38,6 @@ from services.lobby.ticket_scripts import (
 )
 from services.lobby.waiting import Waiting
 
-LEASE_MS: Final = 20_000
-"""How long a replica may take to seat a group."""
 PASS_LEASE_MS: Final = 5_000
 """How long a replica that died over a bucket keeps the others away from it."""
 MOST_PLANNED: Final = 10_000
@@ -58,6 +59,7 @@ class GroupStore:
     """
 
     def __init__(self, redis: Redis, clock: Clock, passer: str) -> None:
+        self.leases = Leases(redis, clock)
         self._redis = redis
         self._clock = clock
         self._passer = passer
@@ -98,7 +100,8 @@ class GroupStore:
         """Take each group's tickets off the queue; a group of which one ticket waits no longer is
         left out.
         """
-        until_ms = self._clock.now_ms() + LEASE_MS
+        now_ms = self._clock.now_ms()
+        ends_ms = now_ms + LEASE_MS
         with or_unavailable():
             async with self._redis.pipeline(transaction=False) as pipe:
                 for group in groups:
@@ -106,25 +109,26 @@ class GroupStore:
                     await self._claim(
                         keys=[group_key(group.group_id)],
                         args=self._args(
-                            group.group_id, group.to_json(), str(until_ms), str(FRESH_MS), *pairs
+                            group.group_id, group.to_json(), str(ends_ms), str(FRESH_MS), *pairs
                         ),
                         client=pipe,
                     )
                 answers = await pipe.execute()
         return [
-            Claim(group, 1, until_ms)
+            Claim(group, 1, ends_ms, now_ms + TURN_MS)
             for group, is_had in zip(groups, answers, strict=True)
             if is_had
         ]
 
     async def reclaim(self) -> Claim | None:
         """Take over a group whose lease is over, if there is one."""
-        until_ms = self._clock.now_ms() + LEASE_MS
+        now_ms = self._clock.now_ms()
+        ends_ms = now_ms + LEASE_MS
         with or_unavailable():
-            found = await self._reclaim(keys=[LEASES], args=self._args(str(until_ms)))
+            found = await self._reclaim(keys=[LEASES], args=self._args(str(ends_ms)))
             if found is None:
                 return None
-            group_id, attempt, stored, table_id, verdict = found
+            group_id, attempt, stored, table_id, verdict, lapsed_ms = found
             group = Group.from_json(text(group_id), stored)
             if verdict:
                 group = replace(group, table_id=text(table_id))
@@ -133,7 +137,15 @@ class GroupStore:
                 keys=[group_key(group.group_id)], args=self._args(str(SILENCE_LIMIT_MS), *players)
             )
         decided = verdict_from_json(group, verdict) if verdict else ()
-        return Claim(group, attempt, until_ms, frozenset(map(text, gone)), decided)
+        return Claim(
+            group,
+            attempt,
+            ends_ms,
+            now_ms + TURN_MS,
+            int(lapsed_ms) + CALL_MS + SKEW_MS,
+            frozenset(map(text, gone)),
+            decided,
+        )
 
     async def note_tables(self, claim: Claim, seats: Sequence[tuple[str, str, int]]) -> bool:
         """Let the players see the table and seat where they sit while it is being decided whether

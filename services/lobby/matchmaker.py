@@ -15,6 +15,7 @@ from okey_runtime.logging import get_logger
 from services.lobby.filling import Filling
 from services.lobby.group import Claim, Group, group_of, new_group_id
 from services.lobby.group_store import GroupStore
+from services.lobby.leases import RENEW_MS
 from services.lobby.metrics import PASS_SECONDS
 from services.lobby.planning import AT_TABLE_MS, plan, plan_with_bots
 from services.lobby.seating import Seating
@@ -65,6 +66,10 @@ class Matchmaker:
     async def run(self) -> None:
         """Pass over the queues for as long as the service lives."""
         await repeat("quick-match", self.run_once, PASS_MS, self._clock)
+
+    async def keep(self) -> None:
+        """Renew the leases of groups in hand for as long as the service lives."""
+        await repeat("group-leases", self._groups.leases.renew, RENEW_MS, self._clock)
 
     async def run_once(self) -> None:
         """One pass: lost groups are taken up, whoever fits is claimed; seating goes on after it.

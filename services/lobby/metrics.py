@@ -44,6 +44,9 @@ RATINGS_MISSED: Final = Counter(
     "Asking for ratings in vain, by status; those players count as beginners meanwhile.",
     ["code"],
 )
+TICKET_WATCHERS: Final = Gauge(
+    "okey_lobby_ticket_watchers", "Open streams of this replica that follow a ticket."
+)
 PASS_SECONDS: Final = Histogram(
     "okey_lobby_pass_seconds",
     "How long a matching pass over one bucket takes.",

@@ -5,10 +5,11 @@ What can go wrong, and what becomes of it:
 - One is refused, as for too few chips: that ticket drops out with the reason. The others give their
   seats back and keep their places in the queue.
 - No answer: the same is asked again, with the same request ids, by this replica and after its lease
-  by another one. So nobody gets two seats, and a table is made once.
+  by another one, at once. So nobody gets two seats, and a table is made once.
 - The decision to take seats back is noted before the first one is: whoever goes on after a crash
   takes back the rest and gives everybody the same outcome.
-- A lease is never used up: nothing is sent that could still be under way when it ends.
+- What a dead replica has sent may arrive while another one goes on. Then seats that are taken by
+  the same requests are as good as ever; but nobody is sent back before that can be no more.
 """
 
 import asyncio
@@ -32,8 +33,6 @@ from services.lobby.match_tables import (
 )
 from services.lobby.ticket import TicketState
 
-SKEW_MS: Final = 1_000
-"""How far the clocks of two replicas may lie apart."""
 PAUSE_MS: Final = 500
 """How long a group waits for the next try where the engine has answered, but not in full."""
 LEFT_TABLE: Final = "LEFT_TABLE"
@@ -48,6 +47,10 @@ class Undecided(Exception):
     wait_ms = PAUSE_MS
 
 
+class NotQuiet(Undecided):
+    """What a dead replica has sent may still arrive and seat somebody."""
+
+
 class EngineAway(Undecided):
     """The engine gave no answer, or has no room: it should be left alone for a moment."""
 
@@ -59,7 +62,7 @@ class NoAnswer(EngineAway):
 
 
 class ClaimLost(Exception):
-    """The lease is nearly over, or another replica has taken the group up."""
+    """The lease has ended, or another replica has taken the group up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,10 @@ class Seating:
         Raises:
             QuickMatchUnavailable: Redis is away; the group stays for whoever takes it up.
         """
+        with self._groups.leases.held(claim):
+            return await self._seat(claim)
+
+    async def _seat(self, claim: Claim) -> Settled | None:
         is_first = claim.attempt == 1
         while True:
             attempt = _Attempt(claim, is_first, self._groups, self._tables, self._clock)
@@ -127,6 +134,8 @@ class _Attempt:
         self._request_id = f"quick-{claim.group.group_id}"
         self._table_id = claim.group.table_id
         self._answers: dict[Member, SeatAnswer] = {}
+        self._is_quiet = clock.now_ms() >= claim.quiet_ms
+        self._sat_by_itself = False
         self.is_engine_full = False
 
     async def decide(self) -> Verdict:
@@ -136,15 +145,19 @@ class _Attempt:
             Undecided, ClaimLost, QuickMatchUnavailable.
         """
         if self.claim.verdict:
+            self._demand_quiet()
             return await self._take_back(self.claim.verdict)
         if not self._table_id:
             await self._open_table()
         if not self._table_id:
+            self._demand_quiet()
             return await self._outcomes()
         if not self.claim.silent:
             await self._take_seats()
             if not self._is_certain():
                 await self._look_who_sits()
+        if self._sat_by_itself or len(self._sitting()) < len(self._group.members):
+            self._demand_quiet()
         verdict = await self._outcomes()
         is_seated = all(outcome.state is TicketState.SEATED for outcome in verdict)
         nobody_sits = self._is_first and not self._sitting()
@@ -165,6 +178,7 @@ class _Attempt:
             raise EngineAway(f"{answer.reason}, and an earlier try may have made the table")
         if isinstance(answer, Sits):
             self._table_id = answer.table_id
+            await self._show_seats()
 
     async def _take_seats(self) -> None:
         takers = [member for member in self._group.members if member not in self._answers]
@@ -190,6 +204,7 @@ class _Attempt:
             if isinstance(answer, SitsElsewhere) and answer.table_id == self._table_id:
                 # It has sat down here by itself; what about its stake, a look will tell.
                 self._answers[member] = Sits(self._table_id, member.seat, is_paid=False)
+                self._sat_by_itself = True
             self.is_engine_full |= isinstance(answer, NoRoom) and answer.is_engine
 
     def _is_certain(self) -> bool:
@@ -302,10 +317,20 @@ class _Attempt:
         return look
 
     def _demand_time(self) -> None:
-        """Return if a call that begins now is over before the lease is, whoever's clock counts.
+        """Return if nobody else can have the group: it is over ``CALL_MS`` after the lease, then,
+        what is sent now.
 
         Raises:
-            ClaimLost: there is no time for one any more.
+            ClaimLost: the lease has ended, by somebody's clock.
         """
-        if self._clock.now_ms() + CALL_MS + SKEW_MS > self.claim.until_ms:
+        if not self._groups.leases.stands(self.claim):
             raise ClaimLost
+
+    def _demand_quiet(self) -> None:
+        """Return if nothing of earlier attempts was under way when this one began.
+
+        Raises:
+            NotQuiet: what was found out may not last.
+        """
+        if not self._is_quiet:
+            raise NotQuiet("calls of a replica that died may still be under way")

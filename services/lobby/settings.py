@@ -1,6 +1,6 @@
 """Settings of the lobby beside those of every service."""
 
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
 from okey_runtime.config import ServiceSettings
 from services.lobby.windows import RatingWindow
@@ -15,6 +15,10 @@ class LobbySettings(ServiceSettings):
     """host:port or dns:///name:port of the wallet; asked before a solo table is made (M7)."""
     rating_address: str
     """host:port or dns:///name:port of the rating service; asked for who hands in a ticket."""
+
+    ping_after_ms: PositiveInt = 5_000
+    """Sooner than elsewhere: until then a stream of a client that is gone keeps a ticket alive."""
+    ping_timeout_ms: PositiveInt = 3_000
 
     tables_at_once: int = Field(default=10, ge=1)
     """How many tables a player may make in a row."""

@@ -10,6 +10,7 @@ from okey.errors import OkeyError, Unavailable
 from okey_runtime.auth import TokenExpired
 from okey_runtime.background import repeat
 from okey_runtime.clock import Clock
+from services.lobby.metrics import TICKET_WATCHERS
 from services.lobby.ticket import QuickMatchUnavailable, Ticket, TicketNotFound
 from services.lobby.ticket_store import Shown, TicketStore, ticket_of
 from services.lobby.windows import RatingWindow
@@ -87,6 +88,7 @@ class TicketWatch:
         watcher = _Watcher(player, expires_ms)
         self._tell(watcher, (await self._tickets.touch_unread([player]))[0])
         self._watchers.add(watcher)
+        TICKET_WATCHERS.inc()
         try:
             while True:
                 ticket = await watcher.next()
@@ -95,6 +97,7 @@ class TicketWatch:
                     return
         finally:
             self._watchers.discard(watcher)
+            TICKET_WATCHERS.dec()
 
     async def look_at_all(self) -> None:
         """One round over all that is watched.

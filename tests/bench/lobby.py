@@ -151,6 +151,7 @@ class Burst:
         valkey_before, calls_before = await self._valkey()
         began, cpu = time.perf_counter(), time.process_time()
         passing = [asyncio.create_task(self._match(replica)) for replica in self.replicas]
+        passing += [asyncio.create_task(replica.keep()) for replica in self.replicas]
         alive = asyncio.create_task(self._keep_alive())
         await asyncio.gather(*(self._enqueue(waiting) for _ in range(_ENQUEUED_AT_ONCE)))
         self.enqueued_s = time.perf_counter() - began

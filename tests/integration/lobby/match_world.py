@@ -10,12 +10,12 @@ from okey_runtime.clock import VirtualClock
 from okey_runtime.redis import open_redis
 from services.lobby.filling import Filling
 from services.lobby.group_store import GroupStore
+from services.lobby.leases import RENEW_MS
 from services.lobby.match_tables import Look, SeatAnswer, Unknown
 from services.lobby.matchmaker import Matchmaker
 from services.lobby.seating import Seating
 from services.lobby.terms import Terms
 from services.lobby.ticket import Ticket, TicketState, Wish
-from services.lobby.ticket_scripts import FRESH_MS
 from services.lobby.ticket_store import TicketStore
 from services.lobby.windows import RatingWindow
 from tests.fixtures.match_tables import MemoryTable, MemoryTables, SameRatings
@@ -85,6 +85,7 @@ class World:
         self.groups = [GroupStore(self.redis, self.clock, name) for name in ("one", "two")]
         self.seatings = [Seating(groups, self.tables, self.clock) for groups in self.groups]
         self.replicas = [self._matchmaker(number) for number in range(2)]
+        self._living = list(self.groups)
         self._players: list[str] = []
         self._numbers = 0
 
@@ -135,13 +136,19 @@ class World:
         sleeping.cancel()
 
     async def wait(self, by_ms: int) -> None:
-        """Time goes by while every client is there."""
+        """Time goes by while every client is there, and every replica that lives."""
         while by_ms > 0:
-            step_ms = min(by_ms, FRESH_MS)
+            step_ms = min(by_ms, RENEW_MS)
             self.clock.advance_ms(step_ms)
             by_ms -= step_ms
             if self._players:
                 await self.store.touch_all(self._players)
+            for groups in self._living:
+                await groups.leases.renew()
+
+    def die(self, replica: int) -> None:
+        """The replica is not heard of any more."""
+        self._living.remove(self.groups[replica])
 
     async def ticket(self, player: str) -> Ticket:
         return await self.store.look(player)

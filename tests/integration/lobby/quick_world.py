@@ -14,7 +14,8 @@ from okey_runtime.clock import VirtualClock
 from okey_runtime.redis import open_redis
 from services.lobby.filling import Filling
 from services.lobby.group import Claim, Group
-from services.lobby.group_store import LEASE_MS, PASS_LEASE_MS, GroupStore
+from services.lobby.group_store import PASS_LEASE_MS, GroupStore
+from services.lobby.leases import TURN_MS
 from services.lobby.matchmaker import Matchmaker
 from services.lobby.seating import PAUSE_MS, Seating
 from services.lobby.terms import Terms
@@ -74,6 +75,7 @@ class Replica:
             world.clock,
             lambda: f"{name}-group-{next(world.numbers)}",
         )
+        self.leases = groups.leases
         self.seating = Seating(groups, tables, world.clock)
         self.matchmaker = Matchmaker(
             groups,
@@ -85,11 +87,23 @@ class Replica:
             lambda: f"{name}-group-{next(world.numbers)}",
         )
         self.passing: asyncio.Task[None] | None = None
+        self.renewing: asyncio.Task[None] | None = None
 
     def begin_pass(self) -> None:
         """Pass over the queues, unless a pass is running."""
         if self.passing is None or self.passing.done():
             self.passing = asyncio.create_task(self._pass())
+
+    def begin_renewal(self) -> None:
+        """Renew the leases of groups in hand, unless that is under way."""
+        if self.renewing is None or self.renewing.done():
+            self.renewing = asyncio.create_task(self._renew())
+
+    async def _renew(self) -> None:
+        try:
+            await self.leases.renew()
+        except QuickMatchUnavailable:
+            return  # the next renewal comes
 
     async def _pass(self) -> None:
         try:
@@ -129,7 +143,8 @@ class QuickWorld:
     async def close(self) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}
         mine = [task for task in others if "matchmaker" in repr(task.get_coro())]
-        passes = [replica.passing for replica in self._all if replica.passing]
+        begun = [task for each in self._all for task in (each.passing, each.renewing)]
+        passes = [task for task in begun if task]
         for task in [*mine, *passes]:
             task.cancel()
         await asyncio.gather(*mine, *passes, return_exceptions=True)
@@ -157,9 +172,7 @@ class QuickWorld:
             self.tables.pay(player)
         await self.gate.deliver_late()
         healthy = self._replica()
-        for _ in range(4):
-            await self._let_pass(LEASE_MS // 2)
-            await self.one_pass(healthy)
+        await self._end_old_groups(healthy)
         # Who cannot pay sends the others of the group back; the next pass has them again.
         before: dict[str, Ticket] = {}
         while (now := await self.tickets()) != before:
@@ -201,9 +214,7 @@ class QuickWorld:
             self.gate.die(replica.name)
         await self.gate.deliver_late()
         healthy = [self._replica(), self._replica()]
-        for _ in range(2):
-            await self._let_pass_in_peace(LEASE_MS)
-            await self.one_pass(healthy[0])
+        await self._end_old_groups(healthy[0])
         self.tables.start_full_tables()
         for _ in range(happenings):
             await self.chance.choice((self.life.goes_on, self._enqueue, self._enqueue))()
@@ -211,10 +222,20 @@ class QuickWorld:
         await self._let_pass_in_peace(self.chance.choice((2 * PAUSE_MS, 3_000, 9_000)))
         return healthy
 
+    async def _end_old_groups(self, healthy: Replica) -> None:
+        """Groups of dead replicas are taken up, and what those have sent is over."""
+        for _ in range(4):
+            await self._let_pass_in_peace(TURN_MS // 4)
+            await self.one_pass(healthy)
+
     async def _let_pass_in_peace(self, by_ms: int) -> None:
         """Turn the clock while every call is answered at once."""
         for _ in range(0, by_ms, PAUSE_MS):
             await self._let_pass(PAUSE_MS)
+            for replica in self._all:
+                if replica.name not in self.gate.dead:
+                    replica.begin_renewal()
+            await quiet()
             while steps := self.gate.open_steps():
                 await self.gate.let_through(steps[0], Fate.DONE)
 
@@ -222,6 +243,7 @@ class QuickWorld:
         happening = self.chance.choices(
             (
                 self._pass,
+                self._renew,
                 self._enqueue,
                 self._cancel,
                 self._time_goes_by,
@@ -237,12 +259,16 @@ class QuickWorld:
                 self.gate.deliver_late,
                 self._matches_begin,
             ),
-            (30, 30, 4, 16, 2, 3, 3, 3, 4, 4, 2, 6, 2, 6, 3),
+            (30, 12, 30, 4, 16, 2, 3, 3, 3, 4, 4, 2, 6, 2, 6, 3),
         )[0]
         await happening()
 
     async def _pass(self) -> None:
         self.chance.choice(self.replicas).begin_pass()
+        await quiet()
+
+    async def _renew(self) -> None:
+        self.chance.choice(self.replicas).begin_renewal()
         await quiet()
 
     async def _enqueue(self) -> None:

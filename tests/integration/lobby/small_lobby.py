@@ -59,7 +59,15 @@ def redis_budget_ms() -> int:
 
 
 @pytest.fixture
-async def lobby(valkey: Valkey, tmp_path: Path, redis_budget_ms: int) -> AsyncIterator[Lobby]:
+def ping_ms() -> int:
+    """Longer than a busy machine needs for an answer."""
+    return 30_000
+
+
+@pytest.fixture
+async def lobby(
+    valkey: Valkey, tmp_path: Path, redis_budget_ms: int, ping_ms: int
+) -> AsyncIterator[Lobby]:
     issuer = Issuer(tmp_path)
     async with AsyncExitStack() as stack:
         fakes, engine_address = await stack.enter_async_context(fake_engine(issuer.jwks_file))
@@ -72,6 +80,8 @@ async def lobby(valkey: Valkey, tmp_path: Path, redis_budget_ms: int) -> AsyncIt
             rating_address=engine_address,
             redis_url=valkey.url,
             redis_budget_ms=redis_budget_ms,
+            ping_after_ms=ping_ms,
+            ping_timeout_ms=ping_ms,
             token_skew_ms=0,
             stop_grace_ms=10_000,
             # Tests look again at once until something has happened.

@@ -7,8 +7,10 @@ import pytest
 from okey.rules.variant import Mode
 from okey_runtime.clock import VirtualClock
 from okey_runtime.redis import open_redis
+from services.lobby.engine_calls import CALL_MS
 from services.lobby.group import Claim, Group, Outcome, Verdict, all_wait, group_of
-from services.lobby.group_store import LEASE_MS, PASS_LEASE_MS, GroupStore
+from services.lobby.group_store import PASS_LEASE_MS, GroupStore
+from services.lobby.leases import LEASE_MS, RENEW_MS, SKEW_MS, TURN_MS
 from services.lobby.terms import Terms
 from services.lobby.ticket import TicketBeingSeated, TicketState, Wish
 from services.lobby.ticket_scripts import FRESH_MS, SILENCE_LIMIT_MS
@@ -159,11 +161,10 @@ async def test_a_dead_replicas_group_is_taken_up_by_another(world: World) -> Non
     claim = await world.claimed("ada", "bo")
     assert await world.second.reclaim() is None
     world.clock.advance_ms(LEASE_MS)
-    await world.tickets.touch("ada")
     taken = await world.second.reclaim()
     assert taken is not None
     assert (taken.group, taken.attempt, taken.verdict) == (claim.group, 2, ())
-    assert taken.silent == {"bo"}
+    assert taken.quiet_ms == claim.lease_ends_ms + CALL_MS + SKEW_MS
     assert await world.first.reclaim() is None
     # The one that was thought dead ends nothing any more.
     outcomes = verdict(claim, [TicketState.SEATED, TicketState.SEATED])
@@ -173,6 +174,45 @@ async def test_a_dead_replicas_group_is_taken_up_by_another(world: World) -> Non
     assert await world.states("ada", "bo") == [TicketState.SEATING] * 2
     assert await world.second.settle(taken, outcomes) is not None
     assert await world.states("ada", "bo") == [TicketState.SEATED] * 2
+
+
+async def test_who_takes_a_group_up_hears_which_clients_are_gone(world: World) -> None:
+    await world.enqueue("ada", "bo")
+    await world.claimed("ada", "bo")
+    world.clock.advance_ms(SILENCE_LIMIT_MS + 1)
+    await world.tickets.touch("ada")
+    taken = await world.second.reclaim()
+    assert taken is not None
+    assert taken.silent == {"bo"}
+
+
+async def test_a_lease_is_renewed_for_one_turn(world: World) -> None:
+    await world.enqueue("ada", "bo")
+    claim = await world.claimed("ada", "bo")
+    leases = world.first.leases
+    with leases.held(claim):
+        for _ in range(TURN_MS // RENEW_MS - 1):
+            world.clock.advance_ms(RENEW_MS)
+            await leases.renew()
+            assert leases.stands(claim)
+            assert await world.second.reclaim() is None
+        world.clock.advance_ms(LEASE_MS - SKEW_MS + 1)
+        await leases.renew()
+        assert not leases.stands(claim)
+        world.clock.advance_ms(SKEW_MS)
+        assert await world.second.reclaim() is not None
+
+
+async def test_a_group_that_another_has_taken_up_is_not_renewed(world: World) -> None:
+    await world.enqueue("ada", "bo")
+    claim = await world.claimed("ada", "bo")
+    with world.first.leases.held(claim):
+        world.clock.advance_ms(LEASE_MS)
+        assert await world.second.reclaim() is not None
+        await world.first.leases.renew()
+        assert not world.first.leases.stands(claim)
+        world.clock.advance_ms(LEASE_MS)
+        assert await world.second.reclaim() is not None
 
 
 async def test_a_noted_verdict_outlives_its_replica(world: World) -> None:

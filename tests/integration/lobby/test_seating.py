@@ -1,11 +1,15 @@
 """A group that quick match has claimed: everybody sits and has paid, or nobody does (M2)."""
 
+import asyncio
+from dataclasses import replace
+
 import pytest
 
-from services.lobby.group import Claim, Group, Member
-from services.lobby.group_store import LEASE_MS
+from services.lobby.engine_calls import CALL_MS
+from services.lobby.group import Group, Member
+from services.lobby.leases import LEASE_MS, SKEW_MS, TURN_MS
 from services.lobby.match_tables import NoRoom, SeatAnswer, Sits, Unknown
-from services.lobby.seating import LEFT_TABLE
+from services.lobby.seating import LEFT_TABLE, PAUSE_MS
 from services.lobby.ticket import TicketState
 from tests.fixtures.match_tables import CHIPS, MemoryTables
 from tests.integration.lobby.match_world import (
@@ -81,7 +85,8 @@ async def test_a_lost_reply_seats_nobody_twice_and_makes_no_twin(world: World, p
     await world.match()
     assert await world.states("ada", "bo") == [SEATING, SEATING]
     world.tables.lost = set()
-    await world.wait(LEASE_MS)
+    world.die(0)
+    await world.wait(CALL_MS)
     await world.replicas[0].seated()
     await world.match(1)
     assert await world.states("ada", "bo") == [SEATED, SEATED]
@@ -179,7 +184,7 @@ async def test_a_crashed_client_of_a_lost_group_is_not_seated(world: World) -> N
     await world.groups[0].claim([Group("lost", TWO, members)])
     await world.tables.open("quick-lost", "ada", "Ada", TWO, 0)
     world._players.remove("ada")
-    await world.wait(LEASE_MS)
+    await world.wait(TURN_MS)
     await world.match(1)
     assert await world.states("ada", "bo") == [TicketState.EXPIRED, WAITING]
     assert world.sitting() == []
@@ -204,9 +209,11 @@ async def test_what_was_decided_is_carried_out(world: World, who: str) -> None:
     assert crashed
     world.tables.chips["bo"] = CHIPS
     if who == "another":
-        await world.wait(LEASE_MS)
+        world.die(0)
+        await world.wait(CALL_MS)
         await world.replicas[0].seated()
         await world.match(1)
+        await world.go_on(LEASE_MS + SKEW_MS, 1)
     else:
         await world.go_on(5_000)
     assert await world.states("bo") == [DROPPED]
@@ -221,10 +228,79 @@ async def test_a_replica_whose_lease_is_over_seats_nobody(world: World) -> None:
     ticket_id = (await world.ticket("ada")).ticket_id
     group = Group("slow", TWO, (Member("ada", ticket_id, "Ada", 0),), OPEN)
     (claim,) = await world.groups[0].claim([group])
-    await world.wait(LEASE_MS - 5_000)
+    await world.wait(LEASE_MS - SKEW_MS + 1)
     assert await world.seatings[0].seat(claim) is None
     assert world.tables.where("ada") is None
-    late = Claim(group, 1, claim.until_ms + 60_000)
-    await world.wait(5_000)
+    late = replace(claim, lease_ends_ms=claim.lease_ends_ms + 60_000)
+    await world.wait(SKEW_MS)
     assert await world.groups[1].reclaim() is not None
     assert await world.seatings[0].seat(late) is None
+
+
+async def test_a_group_whose_maker_dies_is_taken_up_within_seconds(world: World) -> None:
+    """Until then whoever sits is shown the table; then the others sit down there too."""
+    is_dying = asyncio.Event()
+
+    async def over_which_it_dies(*_: object) -> SeatAnswer:
+        is_dying.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    world.tables.__dict__["take"] = over_which_it_dies
+    await world.enqueue("ada", "bo")
+    await world.replicas[0].run_once()
+    await is_dying.wait()
+    ada = await world.ticket("ada")
+    assert (ada.state, ada.table_id) == (SEATING, world.tables.where("ada"))
+    assert (await world.ticket("bo")).table_id == ""
+    world.die(0)
+    del world.tables.__dict__["take"]
+    await world.wait(3_000)
+    await world.match(1)
+    assert await world.states("ada", "bo") == [SEATED, SEATED]
+    assert world.sitting() == [["ada", "bo"]]
+
+
+async def test_a_slow_maker_that_lives_keeps_its_group(world: World) -> None:
+    world.tables.slow = {"bo"}
+    await world.enqueue("ada", "bo")
+    await world.match()
+    for _ in range(TURN_MS // LEASE_MS - 1):
+        await world.go_on(LEASE_MS)
+        assert await world.groups[1].reclaim() is None
+    world.tables.pay("bo")
+    await world.go_on(PAUSE_MS)
+    assert await world.states("ada", "bo") == [SEATED, SEATED]
+
+
+async def test_a_turn_ends_so_that_the_next_one_sees_who_is_there(world: World) -> None:
+    """The wallet says nothing, and a client has gone: the group does not wait for ever."""
+    world.tables.slow = {"bo"}
+    await world.enqueue("ada", "bo")
+    await world.match()
+    world._players.remove("bo")
+    for _ in range((TURN_MS + LEASE_MS) // PAUSE_MS + 1):
+        await world.go_on(PAUSE_MS)
+    taken = await world.groups[1].reclaim()
+    assert taken is not None
+    assert taken.silent == {"bo"}
+
+
+async def test_nobody_is_sent_back_while_a_dead_makers_call_may_still_seat_somebody(
+    world: World,
+) -> None:
+    """What it has sent arrives late: the seat is found and given back, never left behind."""
+    world.put(host=1)
+    await world.enqueue("ada")
+    ticket_id = (await world.ticket("ada")).ticket_id
+    group = Group("late", TWO, (Member("ada", ticket_id, "Ada", 0),), OPEN)
+    await world.groups[0].claim([group])
+    world.tables.chips["ada"] = 0
+    await world.wait(LEASE_MS)
+    await world.match(1)
+    assert await world.states("ada") == [SEATING]
+    world.tables.chips["ada"] = CHIPS
+    await world.tables.take(OPEN, "quick-late", "ada", "Ada", 0)
+    await world.go_on(CALL_MS + SKEW_MS, 1)
+    assert await world.states("ada") == [SEATED]
+    assert world.sitting() == [["ada", "host"]]
