@@ -118,7 +118,9 @@ async def _is_known(ways: Ways, player: str) -> bool:
     found = await ratings.fetch(ways.rating, player)
     if any(each.rating.rated_matches for each in found):
         return True
-    return await account_of(ways.wallet, player) is not None
+    if await account_of(ways.wallet, player) is not None:
+        return True
+    return await ticket_of(ways.lobby, player) is not None
 
 
 async def kept_of(way: Reach, player: str) -> players_pb2.ExportPlayerResponse:

@@ -211,6 +211,43 @@ async def enqueue(world: Everything, player: str) -> str:
     return ""
 
 
+async def test_who_only_waits_is_known(world: Everything) -> None:
+    """M3: an own ticket is enough to be somebody."""
+    assert await enqueue(world, "waits-only") == ""
+    assert (await erase(world, "waits-only"))[1] == "lobby: no ticket waits"
+
+
+async def test_no_ticket_outlives_an_erasure_beside_which_it_was_handed_in(
+    world: Everything, valkey_server: Valkey
+) -> None:
+    """W3: calls at every moment of it; each is refused, or its ticket taken back."""
+    player, name = "hurries", b"Inahurry"
+    own = fixed_token(world.issuer.token(player, name=name.decode()))
+    lobby = lobby_pb2_grpc.LobbyServiceStub(await world.channel_with(own, to="lobby"))
+    terms = lobby_pb2.TableTerms(seat_count=4, stake=500)
+
+    async def ask() -> str:
+        try:
+            await lobby.EnqueueTicket(lobby_pb2.EnqueueTicketRequest(terms=terms))
+        except grpc.aio.AioRpcError as error:
+            return from_rpc_error(error).reason
+        return ""
+
+    erasing = asyncio.create_task(erase(world, player, allow_unknown=True))
+    answers: list[str] = []
+    while not erasing.done():
+        answers += await asyncio.gather(ask(), ask())
+    await erasing
+    assert set(answers) <= {"", "PLAYER_CLOSED", "RATE_LIMITED"}
+    async with asyncio.timeout(10):
+        while (last := await ask()) == "RATE_LIMITED":
+            pass
+    assert last == "PLAYER_CLOSED"
+    ticket = await player_data.ticket_of(ways(world).lobby, player)
+    assert ticket is None or ticket.ticket.state == lobby_pb2.TICKET_STATE_CANCELLED
+    assert not await asyncio.to_thread(in_redis, valkey_server, name)
+
+
 async def is_shown(world: Everything, name: bytes, table_id: str, engine: str) -> bool:
     """Whether the table's rows still tell the name to whoever comes back there."""
     stub = await world.tables_as("zoe", at=engine)
