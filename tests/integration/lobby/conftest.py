@@ -1,6 +1,6 @@
 """What the lobby's tests share."""
 
 from tests.fixtures.valkey import valkey, valkey_server
-from tests.integration.lobby.small_lobby import lobby, redis_budget_ms
+from tests.integration.lobby.small_lobby import lobby, ping_ms, redis_budget_ms
 
-__all__ = ["lobby", "redis_budget_ms", "valkey", "valkey_server"]
+__all__ = ["lobby", "ping_ms", "redis_budget_ms", "valkey", "valkey_server"]
