@@ -85,6 +85,7 @@ async def test_an_erased_player_is_gone_for_good(world: Everything) -> None:
         pass  # the stake is on its way back
     kept = json.loads(player_data.as_json(await player_data.export(ways(world), "leaver")))
     assert kept["engine"]["display_name"] == "Leaver"
+    assert kept["tables"] == [table_id]
     assert [line["kind"] for line in kept["wallet"]["statement"]["postings"]] == [
         "WELCOME",
         "HOLD",
@@ -220,7 +221,7 @@ async def test_who_only_waits_is_known(world: Everything) -> None:
 async def test_no_ticket_outlives_an_erasure_beside_which_it_was_handed_in(
     world: Everything, valkey_server: Valkey
 ) -> None:
-    """W3: calls at every moment of it; each is refused, or its ticket taken back."""
+    """W3: a call beside each of its steps; it is refused, or its ticket taken back."""
     player, name = "hurries", b"Inahurry"
     own = fixed_token(world.issuer.token(player, name=name.decode()))
     lobby = lobby_pb2_grpc.LobbyServiceStub(await world.channel_with(own, to="lobby"))
@@ -233,16 +234,11 @@ async def test_no_ticket_outlives_an_erasure_beside_which_it_was_handed_in(
             return from_rpc_error(error).reason
         return ""
 
-    erasing = asyncio.create_task(erase(world, player, allow_unknown=True))
-    answers: list[str] = []
-    while not erasing.done():
-        answers += await asyncio.gather(ask(), ask())
-    await erasing
-    assert set(answers) <= {"", "PLAYER_CLOSED", "RATE_LIMITED"}
-    async with asyncio.timeout(10):
-        while (last := await ask()) == "RATE_LIMITED":
-            pass
-    assert last == "PLAYER_CLOSED"
+    asked = [asyncio.create_task(ask())]
+    steps = player_data.erase(ways(world), player, "asked for")
+    asked += [asyncio.create_task(ask()) async for _ in steps]
+    assert set(await asyncio.gather(*asked)) <= {"", "PLAYER_CLOSED"}
+    assert await ask() == "PLAYER_CLOSED"
     ticket = await player_data.ticket_of(ways(world).lobby, player)
     assert ticket is None or ticket.ticket.state == lobby_pb2.TICKET_STATE_CANCELLED
     assert not await asyncio.to_thread(in_redis, valkey_server, name)
@@ -300,6 +296,8 @@ async def test_the_name_leaves_every_engine_every_file_and_the_lobby(
     assert await is_shown(world, name, table_id, second.address)
     assert any(file.startswith("engine.db") for file in in_files(world, name))
     assert in_redis(valkey_server, name)
+    told = json.loads(player_data.as_json(await player_data.export(ways(world), player)))
+    assert told["lobby"]["ticket"]["display_name"] == name.decode()
     wallet = await world.wallet()
     account = wallet_pb2.GetAccountRequest(account=f"player:{player}")
     while (await wallet.GetAccount(account)).balance != 10_000:
@@ -307,6 +305,9 @@ async def test_the_name_leaves_every_engine_every_file_and_the_lobby(
 
     await erase(world, player)
 
+    ticket = await player_data.ticket_of(ways(world).lobby, player)
+    assert ticket is not None
+    assert ticket.display_name == ""
     assert not await is_shown(world, name, table_id, second.address)
     assert in_files(world, name) == []
     async with asyncio.timeout(10):
