@@ -24,6 +24,7 @@ from okey_runtime.identity import (
     Role,
     current_identity,
     display_name,
+    is_reserved,
 )
 from okey_runtime.keys import (
     JwksFile,
@@ -41,6 +42,7 @@ __all__ = [
     "KeyFileBroken",
     "Role",
     "RoleRefused",
+    "SubjectReserved",
     "TokenExpired",
     "TokenInvalid",
     "TokenMissing",
@@ -67,6 +69,14 @@ class TokenInvalid(Unauthenticated):
     """
 
     reason = "TOKEN_INVALID"
+
+
+class SubjectReserved(TokenInvalid):
+    """The token makes a player of an id that is the house's or a service's; such a player could
+    never be erased.
+    """
+
+    reason = "SUBJECT_RESERVED"
 
 
 class TokenExpired(Unauthenticated):
@@ -118,6 +128,7 @@ class TokenVerifier:
 
         Raises:
             TokenInvalid: malformed, not signed by a trusted key, or for another issuer or audience.
+            SubjectReserved: a player's, under an id that no player may have.
             TokenExpired: past its ``exp`` by more than the allowed skew.
         """
         self._keys.reload_if_changed()
@@ -212,6 +223,9 @@ def mint(
     """
     if not SUBJECT_PATTERN.fullmatch(subject):
         raise ValueError(f"{subject!r} is no token subject: 1 to 64 of A-Z a-z 0-9 _ . : @ -")
+    roles = sorted(roles)
+    if Role.PLAYER in roles and is_reserved(subject):
+        raise ValueError(f"{subject!r} is the house's or a service's id, and no player's")
     if len(name) > _MAX_NAME_CHARS:
         raise ValueError(
             f"a display name has at most {_MAX_NAME_CHARS} characters, {name!r} has {len(name)}"
@@ -223,7 +237,7 @@ def mint(
         "sub": subject,
         "iat": now_ms // 1000,
         "exp": (now_ms + ttl_ms) // 1000,
-        "roles": sorted(roles),
+        "roles": roles,
     }
     if name:
         claims["name"] = name
@@ -259,4 +273,8 @@ def _identity(claims: Mapping[str, object], skew_ms: int) -> Identity:
     # A role that this version does not know yet grants nothing, and must not lock its holder out
     # during a rollout.
     known = frozenset(_ROLES[role] for role in cast(list[str], roles) if role in _ROLES)
+    if Role.PLAYER in known and is_reserved(subject):
+        raise SubjectReserved(
+            f"the token makes a player of {subject}, which is the house's or a service's id"
+        )
     return Identity(subject, known, display_name(name or ""), expires * 1000 + skew_ms)

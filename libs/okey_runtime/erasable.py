@@ -3,14 +3,8 @@
 There is no way back, so a slip of the pen must not close the id of somebody who comes tomorrow.
 """
 
-import re
-from typing import Final
-
 from okey.errors import InvalidInput, NotFound
-from okey_runtime.identity import Role
-
-_HOUSE: Final = re.compile(r"(house|system|bots?):.*", re.DOTALL)
-_SERVICES: Final = frozenset({Role.LOBBY, Role.ENGINE, Role.WALLET, Role.RATING, Role.BOTS})
+from okey_runtime.identity import is_reserved
 
 
 class PlayerReserved(InvalidInput):
@@ -27,7 +21,7 @@ class PlayerUnknown(NotFound):
 
 def refuse_reserved(player_id: str) -> None:
     """Return if the id can be a player's. Raises ``PlayerReserved``."""
-    if player_id in _SERVICES or _HOUSE.fullmatch(player_id):
+    if is_reserved(player_id):
         raise PlayerReserved(
             f"{player_id} is the house's or a service's: only a player's id can be erased"
         )

@@ -27,6 +27,15 @@ class Role(StrEnum):
     INTEGRATOR = "integrator"
 
 
+_RESERVED: Final = re.compile(r"(house|system|bots?):.*", re.DOTALL)
+_SERVICES: Final = frozenset({Role.LOBBY, Role.ENGINE, Role.WALLET, Role.RATING, Role.BOTS})
+
+
+def is_reserved(subject: str) -> bool:
+    """Whether the id is the house's or a service's, and so never a player's."""
+    return subject in _SERVICES or _RESERVED.fullmatch(subject) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """A caller whose token has been verified.

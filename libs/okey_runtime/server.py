@@ -28,10 +28,11 @@ from okey_runtime.channel import open_channel
 from okey_runtime.checks import own_token_check
 from okey_runtime.clock import Clock, SystemClock
 from okey_runtime.config import Reflection, ServiceSettings
-from okey_runtime.environment import CHECK_FLAG
+from okey_runtime.environment import CHECK_FLAG, UNUSABLE_SETTINGS
 from okey_runtime.files import write_atomically
 from okey_runtime.garbage import look_seldom, spare_what_lives
 from okey_runtime.interceptors import CallInterceptor
+from okey_runtime.keys import KeyFileBroken
 from okey_runtime.limits import CallLimits, Gate
 from okey_runtime.logging import configure_logging, get_logger
 from okey_runtime.metrics import MetricsServer, watch_loop_lag
@@ -41,7 +42,7 @@ from okey_runtime.served import Callers
 from okey_runtime.server_options import probe_options, server_options
 from okey_runtime.service_token import MetadataProvider
 from okey_runtime.status import Status
-from okey_runtime.tls import ClientTls, Security, is_loopback, server_credentials
+from okey_runtime.tls import CertificateBroken, ClientTls, Security, is_loopback, server_credentials
 from okey_runtime.tls_roles import parse_roles
 
 _log = get_logger(__name__)
@@ -317,8 +318,9 @@ class ServiceServer:
 
 
 def serve(app: App) -> None:
-    """Run the service until SIGTERM or SIGINT; the process ends with status 1 if it cannot start or
-    background work fails. With ``CHECK_FLAG`` it shows its settings instead.
+    """Run the service until SIGTERM or SIGINT. The process ends with status 2 if a file that its
+    settings name cannot be used, with 1 if it cannot start or background work fails. With
+    ``CHECK_FLAG`` it shows its settings instead.
     """
     settings = app.settings
     if CHECK_FLAG in sys.argv[1:]:
@@ -332,7 +334,12 @@ def serve(app: App) -> None:
 
 
 async def _serve(app: App) -> None:
-    server = ServiceServer(app)
+    try:
+        server = ServiceServer(app)
+    except (CertificateBroken, JwksMissing, KeyFileBroken) as error:
+        # What a setting names is as good as the setting: one line, and the same status.
+        _log.critical("settings_refused", error=str(error))
+        raise SystemExit(UNUSABLE_SETTINGS) from error
     serving = asyncio.ensure_future(_until_end(server))
     loop = asyncio.get_running_loop()
 

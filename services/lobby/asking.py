@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import Final
 
 from okey_runtime.clock import Clock
+from okey_runtime.errors import RpcFailure
+from services.lobby.engine_calls import CLOSED
 from services.lobby.engine_tables import Sitting
 from services.lobby.player_ratings import PlayerRatings
 from services.lobby.ticket import (
@@ -54,13 +56,26 @@ class Asking:
         ratings = await self._ratings.of([wish.player], wish.terms.variant)
         rated = replace(wish, rating_milli=ratings[wish.player])
         if place is None:
-            return await self._tickets.enqueue(rated)
+            return await self._handed_in(rated, authorization)
         ticket = await self._tickets.enqueue(rated, HOLD_MS)
         table_id, request_id = place.sitting.table_id, f"next-{ticket.ticket_id}"
         if not await self._whereabouts.leave(authorization, table_id, request_id):
             await self.stop_waiting(wish.player)
             return self._led_back(wish, place.sitting)
         return await self._tickets.let_go(wish.player, ticket.ticket_id)
+
+    async def _handed_in(self, wish: Wish, authorization: str) -> Ticket:
+        """An erasure closes the id and then takes the ticket back; one that came in after that goes
+        here, so that no name stays (``PLAYER_CLOSED``). Who has a seat cannot be erased.
+        """
+        ticket = await self._tickets.enqueue(wish)
+        try:
+            await self._whereabouts.refuse_closed(authorization)
+        except RpcFailure as failure:
+            if failure.reason == CLOSED:
+                await self.stop_waiting(wish.player)
+            raise
+        return ticket
 
     async def stop_waiting(self, player: str) -> None:
         """Who sits down by itself no longer waits; the engine would refuse a second seat."""

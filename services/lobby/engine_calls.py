@@ -21,6 +21,9 @@ NOT_THERE: Final = frozenset({*GONE, "NOT_SEATED"})
 BOUND: Final = "MATCH_RUNNING"
 """The reason that says: the player stays in its match."""
 
+CLOSED: Final = "PLAYER_CLOSED"
+"""The reason that says: the player's id is closed for good."""
+
 Request = TypeVar("Request")
 Response = TypeVar("Response")
 

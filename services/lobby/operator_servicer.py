@@ -65,5 +65,8 @@ class LobbyOperatorServicer(operator_pb2_grpc.LobbyOperatorServiceServicer):
         message = ticket_to(ticket, self._window, self._clock.now_ms())
         message.party_code = ""
         return operator_pb2.PlayerTicket(
-            player=ticket.player, ticket=message, rating_milli=ticket.rating_milli
+            player=ticket.player,
+            ticket=message,
+            rating_milli=ticket.rating_milli,
+            display_name=ticket.display_name,
         )

@@ -35,7 +35,8 @@ class Ticket:
     ``table_id`` and ``seat`` count when it is SEATED, and while it is SEATING once the table is
     known; ``reason`` when it is DROPPED. ``waiting_count`` is the number of waiting tickets with
     the same terms, ``typical_wait_ms`` how long those waited that were seated lately, 0 if none
-    was. ``party_code`` lets a partner in while it is AWAITING_PARTNER.
+    was. ``party_code`` lets a partner in while it is AWAITING_PARTNER. ``display_name`` is kept
+    while it is live.
     """
 
     player: str
@@ -53,6 +54,7 @@ class Ticket:
     party_code: str = ""
     partner: str = ""
     house_fill_after_ms: int = 0
+    display_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

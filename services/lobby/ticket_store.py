@@ -209,7 +209,7 @@ def ticket_of(player: str, shown: Shown) -> Ticket | None:
     if not fields:
         return None
     bucket, ticket_id, stored_state, _, enqueued, since, rating, fill, *rest = map(text, fields)
-    table_id, seat, reason, code, partner = rest
+    table_id, seat, reason, code, partner, name = rest
     state = TicketState(stored_state)
     return Ticket(
         player=player,
@@ -227,6 +227,7 @@ def ticket_of(player: str, shown: Shown) -> Ticket | None:
         party_code=code,
         partner=partner,
         house_fill_after_ms=int(fill),
+        display_name=name,
     )
 
 

@@ -52,6 +52,14 @@ class Whereabouts:
             raise
         return Place(Sitting(found.table_id, found.seat), is_done(seen.view))
 
+    async def refuse_closed(self, authorization: str) -> None:
+        """Return if the player's id is not closed for good.
+
+        Raises:
+            RpcFailure: it is (``CLOSED``), or the engine could not be asked.
+        """
+        await asked(self._tables.WhereAmI, engine_pb2.WhereAmIRequest(), authorization)
+
     async def leave(self, authorization: str, table_id: str, request_id: str) -> bool:
         """Give the player's seat up, free of charge; False where it is bound to a match now.
 

@@ -59,7 +59,7 @@ def export(
     rating: RatingAddress = None,
     token_file: TokenFile = None,
 ) -> None:
-    """Everything that is kept of a player, as one JSON object."""
+    """What is kept of a player, as one JSON object; the tables it sat at, not the moves there."""
     _check(player)
     with refusals():
         ways = _ways(data_dir, lobby, engine, wallet, rating, token_file)

@@ -22,6 +22,7 @@ from okey_runtime.errors import from_rpc_error
 from services.okeyctl import ratings, statement
 from services.okeyctl.as_json import Document, document_of
 from services.okeyctl.reach import Reach
+from services.okeyctl.statement import Statement
 
 _TIMEOUT_S: Final = 30.0
 _ALL: Final = 2**31 - 1
@@ -48,15 +49,20 @@ class Step:
 
 
 async def export(ways: Ways, player: str) -> Document:
-    """Everything that the platform keeps of the player."""
+    """What the platform keeps of the player; of its matches the tables, whose rows hold the moves
+    of everybody there.
+    """
     kept = await kept_of(ways.engine, player)
     ticket = await ticket_of(ways.lobby, player)
+    account = await account_of(ways.wallet, player)
+    stated = await statement.fetch(ways.wallet, player_account(player), 0, 0) if account else None
     found = await ratings.fetch(ways.rating, player)
     return {
         "player_id": player,
+        "tables": _tables(stated),
         "lobby": {"ticket": None if ticket is None else document_of(ticket)},
         "engine": document_of(kept),
-        "wallet": await _chips(ways.wallet, player),
+        "wallet": None if account is None or stated is None else _chips(account, stated),
         "rating": {
             "ladders": [ratings.document(each) for each in found],
             "history": {
@@ -118,7 +124,9 @@ async def _is_known(ways: Ways, player: str) -> bool:
     found = await ratings.fetch(ways.rating, player)
     if any(each.rating.rated_matches for each in found):
         return True
-    return await account_of(ways.wallet, player) is not None
+    if await account_of(ways.wallet, player) is not None:
+        return True
+    return await ticket_of(ways.lobby, player) is not None
 
 
 async def kept_of(way: Reach, player: str) -> players_pb2.ExportPlayerResponse:
@@ -182,10 +190,14 @@ async def _unless(reason: str, call: Awaitable[T]) -> T | None:
         raise
 
 
-async def _chips(way: Reach, player: str) -> Document | None:
-    """Account and every posting; None for one that was never used."""
-    found = await account_of(way, player)
-    if found is None:
-        return None
-    stated = await statement.fetch(way, player_account(player), 0, 0)
-    return {"account": document_of(found), "statement": json.loads(statement.as_json(stated))}
+def _chips(account: wallet_pb2.GetAccountResponse, stated: Statement) -> Document:
+    """Account and every posting."""
+    return {"account": document_of(account), "statement": json.loads(statement.as_json(stated))}
+
+
+def _tables(stated: Statement | None) -> list[str]:
+    """The tables where the player paid for a seat, in the order of the first time: nobody sits at
+    one for nothing.
+    """
+    postings = stated.postings if stated else ()
+    return list(dict.fromkeys(each.table_id for each in postings if each.table_id))

@@ -3,9 +3,10 @@
 import asyncio
 import statistics
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count, cycle
 from typing import Any, Final, Protocol
 
@@ -48,8 +49,9 @@ class Traffic:
 class PlayStream:
     """One player's Play stream; its reader runs from ``open`` on."""
 
-    def __init__(self, call: Call, table_id: str, traffic: Traffic) -> None:
-        self._call = call
+    def __init__(self, begin: Callable[[], Call], table_id: str, traffic: Traffic) -> None:
+        """``begin`` makes the call, at ``open`` and no earlier: one that sends nothing is ended."""
+        self._begin = begin
         self._table_id = table_id
         self._traffic = traffic
         self._numbers = count(1)
@@ -59,6 +61,7 @@ class PlayStream:
 
     async def open(self) -> None:
         """Attach, and wait for the snapshot."""
+        self._call = self._begin()
         attach = engine_pb2.Attach(table_id=self._table_id)
         await self._call.write(engine_pb2.PlayRequest(attach=attach).SerializeToString())
         first = engine_pb2.PlayResponse.FromString(content_of(await self._call.read()))
@@ -182,7 +185,9 @@ async def seated(
         turns = cycle(connections)
         streams = [
             PlayStream(
-                bidi(next(turns), PLAY, bearer(stand.token(player))), table.table_id, traffic
+                partial(bidi, next(turns), PLAY, bearer(stand.token(player))),
+                table.table_id,
+                traffic,
             )
             for table in tables
             for player in table.players

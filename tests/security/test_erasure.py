@@ -85,6 +85,7 @@ async def test_an_erased_player_is_gone_for_good(world: Everything) -> None:
         pass  # the stake is on its way back
     kept = json.loads(player_data.as_json(await player_data.export(ways(world), "leaver")))
     assert kept["engine"]["display_name"] == "Leaver"
+    assert kept["tables"] == [table_id]
     assert [line["kind"] for line in kept["wallet"]["statement"]["postings"]] == [
         "WELCOME",
         "HOLD",
@@ -211,6 +212,38 @@ async def enqueue(world: Everything, player: str) -> str:
     return ""
 
 
+async def test_who_only_waits_is_known(world: Everything) -> None:
+    """M3: an own ticket is enough to be somebody."""
+    assert await enqueue(world, "waits-only") == ""
+    assert (await erase(world, "waits-only"))[1] == "lobby: no ticket waits"
+
+
+async def test_no_ticket_outlives_an_erasure_beside_which_it_was_handed_in(
+    world: Everything, valkey_server: Valkey
+) -> None:
+    """W3: a call beside each of its steps; it is refused, or its ticket taken back."""
+    player, name = "hurries", b"Inahurry"
+    own = fixed_token(world.issuer.token(player, name=name.decode()))
+    lobby = lobby_pb2_grpc.LobbyServiceStub(await world.channel_with(own, to="lobby"))
+    terms = lobby_pb2.TableTerms(seat_count=4, stake=500)
+
+    async def ask() -> str:
+        try:
+            await lobby.EnqueueTicket(lobby_pb2.EnqueueTicketRequest(terms=terms))
+        except grpc.aio.AioRpcError as error:
+            return from_rpc_error(error).reason
+        return ""
+
+    asked = [asyncio.create_task(ask())]
+    steps = player_data.erase(ways(world), player, "asked for")
+    asked += [asyncio.create_task(ask()) async for _ in steps]
+    assert set(await asyncio.gather(*asked)) <= {"", "PLAYER_CLOSED"}
+    assert await ask() == "PLAYER_CLOSED"
+    ticket = await player_data.ticket_of(ways(world).lobby, player)
+    assert ticket is None or ticket.ticket.state == lobby_pb2.TICKET_STATE_CANCELLED
+    assert not await asyncio.to_thread(in_redis, valkey_server, name)
+
+
 async def is_shown(world: Everything, name: bytes, table_id: str, engine: str) -> bool:
     """Whether the table's rows still tell the name to whoever comes back there."""
     stub = await world.tables_as("zoe", at=engine)
@@ -263,6 +296,8 @@ async def test_the_name_leaves_every_engine_every_file_and_the_lobby(
     assert await is_shown(world, name, table_id, second.address)
     assert any(file.startswith("engine.db") for file in in_files(world, name))
     assert in_redis(valkey_server, name)
+    told = json.loads(player_data.as_json(await player_data.export(ways(world), player)))
+    assert told["lobby"]["ticket"]["display_name"] == name.decode()
     wallet = await world.wallet()
     account = wallet_pb2.GetAccountRequest(account=f"player:{player}")
     while (await wallet.GetAccount(account)).balance != 10_000:
@@ -270,6 +305,9 @@ async def test_the_name_leaves_every_engine_every_file_and_the_lobby(
 
     await erase(world, player)
 
+    ticket = await player_data.ticket_of(ways(world).lobby, player)
+    assert ticket is not None
+    assert ticket.display_name == ""
     assert not await is_shown(world, name, table_id, second.address)
     assert in_files(world, name) == []
     async with asyncio.timeout(10):

@@ -37,6 +37,9 @@ async def test_an_open_stream_outlives_its_key_and_not_its_token(
         ):
             await stream.attach()
             await ending.attach()
+            # An answer says that the token was looked at, before its key goes.
+            assert await stream.read() is not None
+            assert await ending.read() is not None
             view = await view_of(world, table_id, mover)
             write_jwks(world.issuer.jwks_file, *([old] if is_trusted_still else []), new)
             if is_trusted_still:

@@ -47,6 +47,10 @@ class TableNotFound(NotFound):
     reason = "TABLE_NOT_FOUND"
 
 
+class Closed(Refused):
+    reason = "PLAYER_CLOSED"
+
+
 class MatchRunning(Refused):
     reason = "MATCH_RUNNING"
 
@@ -129,6 +133,8 @@ class FakeEngine:
         """Cleared, it keeps back the list that is asked for next."""
         self.may_list.set()
         self.is_listing = asyncio.Event()
+        self.closing: dict[str, int] = {}
+        """How often players are still told where they sit before their ids are closed."""
         self.leaving_fails: OkeyError | None = None
         self.may_leave = asyncio.Event()
         """Cleared, it keeps back who leaves."""
@@ -212,7 +218,12 @@ class FakeEngine:
     ) -> engine_pb2.WhereAmIResponse:
         if self.is_away:
             raise Away("away")
-        found = self.where(current_identity().subject)
+        player = current_identity().subject
+        if player in self.closing:
+            self.closing[player] -= 1
+            if self.closing[player] < 0:
+                raise Closed(player)
+        found = self.where(player)
         table_id, seat = found or ("", -1)
         return engine_pb2.WhereAmIResponse(table_id=table_id, seat=seat)
 

@@ -3,10 +3,12 @@
 import asyncio
 
 import pytest
+from redis import Redis
 
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
+from services.lobby.ticket_scripts import PREFIX, ticket_key
 from tests.fixtures.valkey import Valkey
 from tests.integration.lobby.fake_engine import Away, MatchRunning, Table
 from tests.integration.lobby.small_lobby import Lobby, failure_of, watched
@@ -150,3 +152,13 @@ async def test_nobody_is_matched_before_the_old_seat_is_given_up(lobby: Lobby) -
     await enqueue(lobby.player("deniz"), Enqueue(terms=TWO))
     ada = (await watched(lobby.player("ada")))[-1]
     assert sorted(lobby.engine.tables[ada.table_id].players.values()) == ["ada", "deniz"]
+
+
+@pytest.mark.parametrize("times", [0, 1], ids=["before", "while the ticket is handed in"])
+async def test_whose_id_is_closed_has_no_ticket(lobby: Lobby, valkey: Valkey, times: int) -> None:
+    """W3: an erasure that has looked for a ticket already leaves none behind, nor the name."""
+    lobby.engine.closing["ada"] = times
+    await refused(lobby, Enqueue(terms=TWO), "PLAYER_CLOSED")
+    with Redis.from_url(valkey.url.get_secret_value()) as redis:
+        assert redis.hmget(ticket_key("ada"), "name", "state")[0] is None
+        assert redis.zscore(f"{PREFIX}live", "ada") is None

@@ -123,6 +123,7 @@ async def test_a_ticket_says_what_was_wished_for(stores: Stores) -> None:
         rating_milli=1_234_567,
         waiting_count=1,
         house_fill_after_ms=9_000,
+        display_name="Ada",
     )
 
 

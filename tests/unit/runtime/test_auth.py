@@ -9,6 +9,7 @@ from joserfc.jwk import OKPKey, RSAKey
 from okey_runtime.auth import (
     Identity,
     Role,
+    SubjectReserved,
     TokenExpired,
     TokenInvalid,
     bearer_token,
@@ -63,6 +64,18 @@ def test_a_name_is_shown_in_one_line_and_steers_nothing(
 ) -> None:
     token = signed(issuer, issuer.claims(name=written))
     assert issuer.verifier().verify(token).name == shown
+
+
+@pytest.mark.parametrize("subject", ["house:rake", "bot:1", "bots:1", "system:x", "engine", "bots"])
+def test_an_id_of_the_house_is_no_players(issuer: Issuer, subject: str) -> None:
+    """M3: whoever plays can be erased, and these cannot."""
+    token = signed(issuer, issuer.claims(sub=subject, roles=["operator", "player"]))
+    with pytest.raises(SubjectReserved, match=subject):
+        issuer.verifier().verify(token)
+    with pytest.raises(ValueError, match=f"'{subject}' is the house's"):
+        issuer.token(subject, [Role.OPERATOR, Role.PLAYER])
+    service = issuer.verifier().verify(issuer.token(subject, [Role.ENGINE]))
+    assert (service.subject, service.player) == (subject, "")
 
 
 def test_a_token_signed_with_an_rsa_key_is_good(issuer: Issuer) -> None:

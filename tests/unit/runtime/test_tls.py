@@ -1,6 +1,8 @@
 """TLS and mutual TLS of servers and channels, and certificates renewed while they serve."""
 
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -8,11 +10,12 @@ from typing import Any
 
 import grpc
 import pytest
+from cryptography import x509
 from structlog.testing import capture_logs
 
 from okey_runtime.channel import open_channel, replicas_target
 from okey_runtime.config import ServiceSettings
-from okey_runtime.environment import SettingsRefused
+from okey_runtime.environment import UNUSABLE_SETTINGS, SettingsRefused
 from okey_runtime.errors import RpcFailure
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
@@ -187,6 +190,63 @@ async def test_a_renewed_clients_certificate_is_shown_by_the_next_call(
         assert await caller.call(UNARY, ask()) == ["first.okey"]
         authority.issue("caller", "second.okey")
         assert await caller.call(UNARY, ask()) == ["second.okey"]
+
+
+async def test_a_certificate_that_has_ended_is_nobody_any_more_on_an_open_connection(
+    serve: Serve, authority: Authority, issuer: Issuer
+) -> None:
+    """W3: the handshake looked at its end once; each call looks again."""
+    address = await serve(
+        **authority.issue("server", "engine").settings(),
+        tls_require_client_cert=True,
+        tls_roles="engine.okey=engine",
+    )
+    files = authority.issue("caller", "engine.okey")
+    certificate = x509.load_pem_x509_certificate(files.cert.read_bytes())
+    ends_ms = int(certificate.not_valid_after_utc.timestamp() * 1000)
+    async with open_channel(address, security=tls(authority.ca, files)) as channel:
+        caller = Caller(channel)
+        issuer.clock.advance_ms(ends_ms - 1 - issuer.clock.now_ms())
+        assert await caller.call(UNARY, ask()) == ["engine.okey"]
+        issuer.clock.advance_ms(1)
+        assert (await caller.refusal(UNARY)).reason == "TOKEN_EXPIRED"
+
+
+def spoil_key(files: Files, jwks: Path) -> None:
+    files.key.chmod(0o644)
+
+
+def spoil_jwks(files: Files, jwks: Path) -> None:
+    jwks.write_text("no keys")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [(spoil_key, "can be read by everybody"), (spoil_jwks, "jwks.json")],
+)
+def test_a_service_whose_files_cannot_be_used_says_so_in_one_line(
+    authority: Authority,
+    issuer: Issuer,
+    tmp_path: Path,
+    spoil: Callable[[Files, Path], None],
+    told: str,
+) -> None:
+    files = authority.issue("server", "engine")
+    spoil(files, issuer.jwks)
+    named = {"environment": "test", "jwks_file": issuer.jwks, "listen_port": 0, "metrics_port": 0}
+    variables = {f"OKEY_{key.upper()}": str(it) for key, it in (named | files.settings()).items()}
+    service = subprocess.run(
+        [sys.executable, "-m", "services.rating"],
+        env=os.environ | variables | {"OKEY_DATABASE_URL": f"sqlite:///{tmp_path / 'r.db'}"},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert service.returncode == UNUSABLE_SETTINGS, service.stderr
+    [line] = service.stderr.splitlines()
+    assert "settings_refused" in line
+    assert told in line
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ end
 -- ticket_store.py reads. When its client was heard of is not among them, so that they change only when something happens.
 local function shown(player)
   local t = redis.call('HMGET', ticket_key(player), 'bucket', 'ticket_id', 'state', 'order', 'enqueued_ms', 'since_ms',
-    'rating', 'fill_ms', 'table_id', 'seat', 'reason', 'code', 'partner')
+    'rating', 'fill_ms', 'table_id', 'seat', 'reason', 'code', 'partner', 'name')
   if not t[1] then
     return {0, '0', {}}
   end

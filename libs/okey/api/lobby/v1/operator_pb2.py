@@ -26,7 +26,7 @@ from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from okey.api.lobby.v1 import lobby_pb2 as okey_dot_api_dot_lobby_dot_v1_dot_lobby__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n okey/api/lobby/v1/operator.proto\x12\x11okey.api.lobby.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1dokey/api/lobby/v1/lobby.proto\"_\n\x0cPlayerTicket\x12\x0e\n\x06player\x18\x01 \x01(\t\x12)\n\x06ticket\x18\x02 \x01(\x0b\x32\x19.okey.api.lobby.v1.Ticket\x12\x14\n\x0crating_milli\x18\x03 \x01(\x03\"]\n\x12ListTicketsRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xf4\x03(\x00\x12(\n\npage_token\x18\x02 \x01(\tB\x14\xbaH\x11r\x0f\x32\r^[0-9]{0,15}$\"`\n\x13ListTicketsResponse\x12\x30\n\x07tickets\x18\x01 \x03(\x0b\x32\x1f.okey.api.lobby.v1.PlayerTicket\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"D\n\x11ShowTicketRequest\x12/\n\x06player\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a\x32\x18^[A-Za-z0-9_.:@-]{1,64}$\"E\n\x12ShowTicketResponse\x12/\n\x06ticket\x18\x01 \x01(\x0b\x32\x1f.okey.api.lobby.v1.PlayerTicket\"H\n\x15WithdrawTicketRequest\x12/\n\x06player\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a\x32\x18^[A-Za-z0-9_.:@-]{1,64}$\"I\n\x16WithdrawTicketResponse\x12/\n\x06ticket\x18\x01 \x01(\x0b\x32\x1f.okey.api.lobby.v1.PlayerTicket2\xb6\x02\n\x14LobbyOperatorService\x12\\\n\x0bListTickets\x12%.okey.api.lobby.v1.ListTicketsRequest\x1a&.okey.api.lobby.v1.ListTicketsResponse\x12Y\n\nShowTicket\x12$.okey.api.lobby.v1.ShowTicketRequest\x1a%.okey.api.lobby.v1.ShowTicketResponse\x12\x65\n\x0eWithdrawTicket\x12(.okey.api.lobby.v1.WithdrawTicketRequest\x1a).okey.api.lobby.v1.WithdrawTicketResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n okey/api/lobby/v1/operator.proto\x12\x11okey.api.lobby.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1dokey/api/lobby/v1/lobby.proto\"u\n\x0cPlayerTicket\x12\x0e\n\x06player\x18\x01 \x01(\t\x12)\n\x06ticket\x18\x02 \x01(\x0b\x32\x19.okey.api.lobby.v1.Ticket\x12\x14\n\x0crating_milli\x18\x03 \x01(\x03\x12\x14\n\x0c\x64isplay_name\x18\x04 \x01(\t\"]\n\x12ListTicketsRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xf4\x03(\x00\x12(\n\npage_token\x18\x02 \x01(\tB\x14\xbaH\x11r\x0f\x32\r^[0-9]{0,15}$\"`\n\x13ListTicketsResponse\x12\x30\n\x07tickets\x18\x01 \x03(\x0b\x32\x1f.okey.api.lobby.v1.PlayerTicket\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"D\n\x11ShowTicketRequest\x12/\n\x06player\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a\x32\x18^[A-Za-z0-9_.:@-]{1,64}$\"E\n\x12ShowTicketResponse\x12/\n\x06ticket\x18\x01 \x01(\x0b\x32\x1f.okey.api.lobby.v1.PlayerTicket\"H\n\x15WithdrawTicketRequest\x12/\n\x06player\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a\x32\x18^[A-Za-z0-9_.:@-]{1,64}$\"I\n\x16WithdrawTicketResponse\x12/\n\x06ticket\x18\x01 \x01(\x0b\x32\x1f.okey.api.lobby.v1.PlayerTicket2\xb6\x02\n\x14LobbyOperatorService\x12\\\n\x0bListTickets\x12%.okey.api.lobby.v1.ListTicketsRequest\x1a&.okey.api.lobby.v1.ListTicketsResponse\x12Y\n\nShowTicket\x12$.okey.api.lobby.v1.ShowTicketRequest\x1a%.okey.api.lobby.v1.ShowTicketResponse\x12\x65\n\x0eWithdrawTicket\x12(.okey.api.lobby.v1.WithdrawTicketRequest\x1a).okey.api.lobby.v1.WithdrawTicketResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,19 +42,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_WITHDRAWTICKETREQUEST'].fields_by_name['player']._loaded_options = None
   _globals['_WITHDRAWTICKETREQUEST'].fields_by_name['player']._serialized_options = b'\272H\034r\0322\030^[A-Za-z0-9_.:@-]{1,64}$'
   _globals['_PLAYERTICKET']._serialized_start=115
-  _globals['_PLAYERTICKET']._serialized_end=210
-  _globals['_LISTTICKETSREQUEST']._serialized_start=212
-  _globals['_LISTTICKETSREQUEST']._serialized_end=305
-  _globals['_LISTTICKETSRESPONSE']._serialized_start=307
-  _globals['_LISTTICKETSRESPONSE']._serialized_end=403
-  _globals['_SHOWTICKETREQUEST']._serialized_start=405
-  _globals['_SHOWTICKETREQUEST']._serialized_end=473
-  _globals['_SHOWTICKETRESPONSE']._serialized_start=475
-  _globals['_SHOWTICKETRESPONSE']._serialized_end=544
-  _globals['_WITHDRAWTICKETREQUEST']._serialized_start=546
-  _globals['_WITHDRAWTICKETREQUEST']._serialized_end=618
-  _globals['_WITHDRAWTICKETRESPONSE']._serialized_start=620
-  _globals['_WITHDRAWTICKETRESPONSE']._serialized_end=693
-  _globals['_LOBBYOPERATORSERVICE']._serialized_start=696
-  _globals['_LOBBYOPERATORSERVICE']._serialized_end=1006
+  _globals['_PLAYERTICKET']._serialized_end=232
+  _globals['_LISTTICKETSREQUEST']._serialized_start=234
+  _globals['_LISTTICKETSREQUEST']._serialized_end=327
+  _globals['_LISTTICKETSRESPONSE']._serialized_start=329
+  _globals['_LISTTICKETSRESPONSE']._serialized_end=425
+  _globals['_SHOWTICKETREQUEST']._serialized_start=427
+  _globals['_SHOWTICKETREQUEST']._serialized_end=495
+  _globals['_SHOWTICKETRESPONSE']._serialized_start=497
+  _globals['_SHOWTICKETRESPONSE']._serialized_end=566
+  _globals['_WITHDRAWTICKETREQUEST']._serialized_start=568
+  _globals['_WITHDRAWTICKETREQUEST']._serialized_end=640
+  _globals['_WITHDRAWTICKETRESPONSE']._serialized_start=642
+  _globals['_WITHDRAWTICKETRESPONSE']._serialized_end=715
+  _globals['_LOBBYOPERATORSERVICE']._serialized_start=718
+  _globals['_LOBBYOPERATORSERVICE']._serialized_end=1028
 # @@protoc_insertion_point(module_scope)

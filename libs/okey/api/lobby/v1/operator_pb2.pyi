@@ -32,10 +32,13 @@ class PlayerTicket(_message.Message):
     PLAYER_FIELD_NUMBER: _builtins.int
     TICKET_FIELD_NUMBER: _builtins.int
     RATING_MILLI_FIELD_NUMBER: _builtins.int
+    DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     player: _builtins.str
     """The player."""
     rating_milli: _builtins.int
     """The rating by which it is matched, in milli-points."""
+    display_name: _builtins.str
+    """The name that the ticket keeps for the table; empty once the ticket is over, or for none."""
     @_builtins.property
     def ticket(self) -> _lobby_pb2.Ticket:
         """The ticket; its `party_code` is left out."""
@@ -46,10 +49,11 @@ class PlayerTicket(_message.Message):
         player: _builtins.str = ...,
         ticket: _lobby_pb2.Ticket | None = ...,
         rating_milli: _builtins.int = ...,
+        display_name: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["ticket", b"ticket"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["player", b"player", "rating_milli", b"rating_milli", "ticket", b"ticket"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "player", b"player", "rating_milli", b"rating_milli", "ticket", b"ticket"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
