@@ -33,7 +33,7 @@ async def test_an_open_stream_outlives_its_key_and_not_its_token(
     try:
         async with (
             stream_of(world, mover, table_id) as stream,
-            stream_of(world, waiter, table_id, ttl_ms=3_000 - SKEW_MS) as ending,
+            stream_of(world, waiter, table_id, ttl_ms=7_000 - SKEW_MS) as ending,
         ):
             await stream.attach()
             await ending.attach()
