@@ -26,6 +26,7 @@ from tests.integration.engine.platform import (
     platform,
     playing,
     refused,
+    settled,
     view_of,
 )
 from tests.integration.engine.play_stream import Stream, reason_of, stream_of
@@ -53,7 +54,7 @@ class Three:
 
     async def shards(self) -> engine_pb2.ListShardsResponse:
         operator = await self.world.operator()
-        return await operator.ListShards(engine_pb2.ListShardsRequest())
+        return await settled(lambda: operator.ListShards(engine_pb2.ListShardsRequest()))
 
     async def balanced(self) -> None:
         """Return once every engine that lives has its fair share."""
