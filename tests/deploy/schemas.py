@@ -4,10 +4,14 @@ A policy is a function of a platform that says what is wrong, one line each.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from okey_runtime.environment import SECRETS_DIR_VARIABLE
 from tests.deploy.code import KEEPERS, is_startable, variables_of_migrations
 from tests.deploy.manifests import Platform, Workload
+
+_LOG_KEPT_S: Final = 86_400
+"""A failed Job's log goes with it."""
 
 
 def schemas_are_migrated_by_jobs(platform: Platform) -> list[str]:
@@ -23,8 +27,11 @@ def schemas_are_migrated_by_jobs(platform: Platform) -> list[str]:
             faults.append(f"{service}: {command} is not its migration")
         elif not is_startable(command[-1]):
             faults.append(f"{service}: {command} does not start")
-        if job.spec.ttl_seconds_after_finished is None:
+        ttl_s = job.spec.ttl_seconds_after_finished
+        if ttl_s is None:
             faults.append(f"{service}: its Job stays, and a Job cannot be changed")
+        elif ttl_s < _LOG_KEPT_S:
+            faults.append(f"{service}: why it failed is gone after {ttl_s} s")
     return faults
 
 

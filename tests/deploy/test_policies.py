@@ -109,6 +109,7 @@ SPOILED: Final[dict[Policy, tuple[Mutation, ...]]] = {
         put("Job/wallet-migration", f"{CONTAINER}/command/2", "services.engine.migrate"),
         drop("Job/rating-migration", f"{CONTAINER}/command"),
         drop("Job/rating-migration", "spec/ttlSecondsAfterFinished"),
+        put("Job/rating-migration", "spec/ttlSecondsAfterFinished", 300),
     ),
     schemas.migrations_are_of_the_services_release: (
         put("Job/engine-migration", f"{CONTAINER}/image", "okey-platform:0.0.9"),
