@@ -355,3 +355,10 @@ class Platform:
 def name_of(manifest: Manifest) -> str:
     """The object's name."""
     return Metadata.model_validate(manifest["metadata"]).name
+
+
+def part(value: JsonValue, *keys: str) -> Manifest:
+    """The object that the keys lead to."""
+    for key in keys:
+        value = cast("Manifest", value)[key]
+    return cast("Manifest", value)

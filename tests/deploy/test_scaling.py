@@ -8,19 +8,12 @@ from typing import Final, cast
 import pytest
 from pydantic import JsonValue
 
-from tests.deploy.manifests import DEPLOY, Manifest, build, name_of
+from tests.deploy.manifests import DEPLOY, Manifest, build, name_of, part
 from tests.deploy.mutation import put
 from tests.deploy.test_rules import metrics_in, metrics_of_ours
 
 OVERLAYS: Final = tuple(sorted((DEPLOY / "overlays").iterdir()))
 QUERY: Final = "spec/triggers/0/metadata/query"
-
-
-def parts(value: JsonValue, *keys: str) -> dict[str, JsonValue]:
-    """The object that the keys lead to."""
-    for key in keys:
-        value = cast("dict[str, JsonValue]", value)[key]
-    return cast("dict[str, JsonValue]", value)
 
 
 def scaling_faults(manifests: list[Manifest]) -> list[str]:
@@ -29,7 +22,7 @@ def scaling_faults(manifests: list[Manifest]) -> list[str]:
     faults = []
     for one in manifests:
         if one["kind"] in ("HorizontalPodAutoscaler", "ScaledObject"):
-            target = parts(one, "spec", "scaleTargetRef")["name"]
+            target = part(one, "spec", "scaleTargetRef")["name"]
             if target not in deployed:
                 faults.append(f"{name_of(one)}: there is no Deployment {target}")
         if one["kind"] == "ScaledObject":
@@ -38,9 +31,9 @@ def scaling_faults(manifests: list[Manifest]) -> list[str]:
 
 
 def _query_faults(scaled: Manifest) -> Iterator[str]:
-    namespace = parts(scaled, "metadata")["namespace"]
-    for trigger in cast("list[JsonValue]", parts(scaled, "spec")["triggers"]):
-        asked = parts(trigger, "metadata")
+    namespace = part(scaled, "metadata")["namespace"]
+    for trigger in cast("list[JsonValue]", part(scaled, "spec")["triggers"]):
+        asked = part(trigger, "metadata")
         query = str(asked["query"])
         yield from (f"there is no {name}" for name in metrics_in(query) - metrics_of_ours())
         selected = re.findall(r"okey_\w+(?:\{([^}]*)\})?", query)
