@@ -18,6 +18,7 @@ ELSEWHERE = {
         "docs/operations.md",
         "kubectl -n okey delete job -l okey/job=migration --ignore-not-found",
     ): "needs a cluster",
+    ("docs/contributing.md", "make lint test"): ".ci/run is what runs the tests of the pages",
     ("docs/performance.md", "make bench"): "takes minutes",
     ("examples/README.md", ".venv/bin/python -m examples.web.edge --port 8080"): (
         "tests/docs/test_web.py starts the same Envoy on a free port"
