@@ -1,5 +1,6 @@
 """Each alert fires on what it is about and stays quiet otherwise, said by Prometheus' own tool."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -131,6 +132,8 @@ CASES: Final = (
     is_quiet("OkeyRelayUncertain", "15m", uncertain="0+20x20"),
     fires("OkeyEngineNotScraped", "4m"),
     is_quiet("OkeyEngineNotScraped", "4m", waiting="0x5"),
+    # Nothing of ours tells anything any more.
+    fires("OkeyEngineNotScraped", "60m", engine_lag="0+2x5", waiting="0x5"),
     fires("OkeyWalletNotScraped", "4m", waiting="0x5"),
     is_quiet("OkeyWalletNotScraped", "4m", chain_key="0x5"),
     fires("OkeyBotsNotScraped", "4m", engine_lag="0+2x5"),
@@ -231,6 +234,33 @@ def burn_cases(objective: slo.Objective) -> list[Case]:
     ]
 
 
+def side_by_side(case: Case, calm: Case) -> list[Case]:
+    """Two environments of which one is in trouble, each in turn."""
+    both = ("okey", "okey-staging")
+    return [
+        Case(
+            case.alert,
+            within(troubled, case.series) | within(spared, calm.series),
+            case.at,
+            fires=True,
+            every=case.every,
+            namespaces={troubled: True, spared: False},
+        )
+        for troubled, spared in (both, both[::-1])
+    ]
+
+
+def within(namespace: str, series: Mapping[str, str]) -> dict[str, str]:
+    """The same series as scraped in this namespace, where the engine tells something anyway."""
+    alive = {'okey_event_loop_lag_seconds_count{job="engine"}': "0+1x100"}
+    return {_labelled(name, namespace): values for name, values in (alive | dict(series)).items()}
+
+
+def _labelled(name: str, namespace: str) -> str:
+    metric, _, labels = name.rstrip("}").partition("{")
+    return f'{metric}{{namespace="{namespace}"{", " if labels else ""}{labels}}}'
+
+
 def rules_of(objective: slo.Objective, folder: Path) -> Path:
     """A file with the rules that this objective needs."""
     groups = slo.rules()["groups"]
@@ -257,6 +287,31 @@ def test_alerts_fire_when_they_should_and_only_then(file: Path, tmp_path: Path) 
     cases = [case for case in CASES if case.alert in alerts]
 
     assert promtool.unexpected(file, cases, tmp_path) == ""
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_alert_tells_whose_trouble_it_is(file: Path, tmp_path: Path) -> None:
+    """One Prometheus may scrape production and staging: neither hides nor stands for the other."""
+    alerts = alerts_of(file)
+    cases = [
+        case
+        for trouble in CASES
+        if trouble.alert in alerts and trouble.fires
+        for calm in CASES
+        if calm.alert == trouble.alert and not calm.fires
+        for case in side_by_side(trouble, calm)
+    ]
+
+    assert promtool.unexpected(file, cases, tmp_path) == ""
+
+
+@pytest.mark.parametrize("objective", slo.OBJECTIVES, ids=lambda objective: objective.name)
+def test_each_environment_has_budgets_of_its_own(objective: slo.Objective, tmp_path: Path) -> None:
+    burning = burn_cases(objective)[0]
+    calm = Case(burning.alert, traffic(objective.name, objective.least, 0, 60), "1h", fires=False)
+
+    rules = rules_of(objective, tmp_path)
+    assert promtool.unexpected(rules, side_by_side(burning, calm), tmp_path) == ""
 
 
 @pytest.mark.parametrize("objective", slo.OBJECTIVES, ids=lambda objective: objective.name)
