@@ -154,7 +154,7 @@ def _alert(burn: Burn) -> dict[str, object]:
         "annotations": {
             "summary": "The objective {{ $labels.slo }} burns its error budget: " + budget,
             "description": "Over a long and a short window at once: it matters and goes on.",
-            "runbook": RUNBOOK,
+            "runbook_url": RUNBOOK,
         },
     }
 
