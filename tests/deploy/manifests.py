@@ -246,7 +246,7 @@ class WorkloadSpec(_Part):
 
 
 class Workload(_Part):
-    """A Deployment, a StatefulSet or a Job."""
+    """A Deployment, a StatefulSet, a Job or the form of one."""
 
     kind: str
     metadata: Metadata
@@ -329,8 +329,13 @@ class Platform:
                 if one["kind"] in kinds:
                     yield name_of(one), one
 
+        kept = of_kind("Deployment", "StatefulSet", "Job")
+        forms = (
+            (n, {**m, "spec": part(m, "spec", "jobTemplate", "spec")})
+            for n, m in of_kind("CronJob")
+        )
         return cls(
-            {n: Workload.model_validate(m) for n, m in of_kind("Deployment", "StatefulSet", "Job")},
+            {n: Workload.model_validate(m) for n, m in (*kept, *forms)},
             {n: Service.model_validate(m) for n, m in of_kind("Service")},
             {n: ConfigMap.model_validate(m) for n, m in of_kind("ConfigMap")},
             {n: Secret.model_validate(m) for n, m in of_kind("Secret")},

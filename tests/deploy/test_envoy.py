@@ -1,6 +1,8 @@
 """Envoy with the configuration that is deployed carries gRPC and gRPC-Web to real services."""
 
 import asyncio
+import re
+import urllib.error
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from okey_runtime.served import Context
 from okey_runtime.server import ServiceServer
 from tests.deploy import grpc_web
 from tests.deploy.edge import RunningEdge, lay_out_certificates, local_edge, running
+from tests.deploy.test_rules import OF_ENVOY
 from tests.fixtures.apps import app_of
 from tests.fixtures.certificates import Authority
 from tests.fixtures.issuer import Issuer
@@ -236,6 +239,36 @@ async def test_who_is_not_ready_gets_no_calls(
     async with asyncio.timeout(20):
         while {await where(edge) for _ in range(10)} != {staying.address}:
             pass
+
+
+async def test_what_alerts_look_at_is_on_its_page(
+    edge: RunningEdge, replicas: tuple[Replica, Replica]
+) -> None:
+    for replica in replicas:
+        replica.refuses = True
+    with pytest.raises(grpc.aio.AioRpcError, match="leaving"):
+        await where(edge)
+    with pytest.raises(urllib.error.HTTPError, match="503"):
+        await asyncio.to_thread(grpc_web.call, edge.address, GET_ACCOUNT, b"", {})
+
+    _, page = await edge.telemetry("/metrics")
+    assert set(re.findall(r"^# TYPE (\S+)", page, re.MULTILINE)) >= OF_ENVOY
+    for counted in (
+        'envoy_cluster_upstream_rq_retry_limit_exceeded{envoy_cluster_name="engine"} 1',
+        'envoy_cluster_upstream_rq_xx{envoy_response_code_class="5",envoy_cluster_name="wallet"} 1',
+        'envoy_cluster_membership_healthy{envoy_cluster_name="wallet"} 0',
+    ):
+        assert counted in page
+
+
+async def test_the_certificate_that_ends_first_is_told(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    lay_out_certificates(tmp_path, authority.issue("edge", "localhost", days=6))
+
+    async with running(local_edge({}, str(tmp_path)), tmp_path) as edge:
+        _, page = await edge.telemetry("/metrics")
+
+    assert "envoy_server_days_until_first_cert_expiring{} 5" in page
 
 
 async def test_telemetry_shows_nothing_else_of_the_administration(edge: RunningEdge) -> None:
