@@ -70,7 +70,9 @@ def _violation(request: Message, violation: protovalidate.Violation) -> FieldVio
         if element.subscript is not None:
             path += f"[{element.subscript.value}]"
     text = proto.message
-    if proto.rule is None:  # no field's rule, but one of a whole message
+    if proto.rule is not None:
+        text = text.removeprefix(f"{path.rpartition('.')[2]} ")
+    else:  # no field's rule, but one of a whole message
         whole = value if isinstance(value, Message) else request
         at_fault = _field_at_fault(whole, text)
         if at_fault is not None:

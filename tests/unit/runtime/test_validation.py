@@ -125,6 +125,13 @@ def test_a_rule_that_names_no_field_is_told_as_it_is() -> None:
     assert violation == FieldViolation("request", "nothing says sesame")
 
 
+def test_a_field_whose_rule_of_ours_begins_with_its_name_is_named_once() -> None:
+    with pytest.raises(InvalidField) as refused:
+        check_message(lobby_pb2.EnqueueTicketRequest(terms=lobby_pb2.TableTerms(stake=49)))
+    expected = "terms.stake: 49 must lie between 50 and 250000 chips, or be 0 for 50 (Ç1)"
+    assert str(refused.value) == expected
+
+
 def test_terms_that_do_not_fit_together_name_field_and_value() -> None:
     """O2: as a caller of the lobby meets it."""
     terms = lobby_pb2.TableTerms(mode=common_pb2.MODE_ESLI, seat_count=2)
