@@ -188,6 +188,10 @@ class ServedCall:
             self._ended(_code_name(self._context.code()))
         elif isinstance(error, GeneratorExit) or _is_cancelled(error):
             self._ended("CANCELLED")
+        elif isinstance(error, grpc.aio.InternalError):
+            # It cannot be written to: its caller has gone, and gRPC is about to cancel it.
+            self._ended("CANCELLED")
+            raise asyncio.CancelledError("the caller has gone") from error
         elif isinstance(error, Exception | asyncio.CancelledError):
             await self._refuse(error)
 

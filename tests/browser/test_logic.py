@@ -148,6 +148,22 @@ async def test_clocks_follow_the_message_that_travelled_least(modules: Modules) 
     assert await modules("core/clock.js", clock, heard) == [7000, 5000, 0]
 
 
+async def test_players_of_one_name_are_told_apart(modules: Modules) -> None:
+    """By the end of their ids; whoever has no name is shown as nobody's namesake."""
+    shown = """(m, names) => {
+        const rows = ["guest-00a1", "guest-00b2", "guest-00c3", "guest-00d4"];
+        const found = m.named(rows.map((playerId) => ({playerId})), names, "Unnamed");
+        return found.map(({name, mark}) => [name, mark]);
+    }"""
+    names = {"guest-00a1": "Ayşe", "guest-00b2": "Mehmet", "guest-00c3": "Ayşe"}
+    assert await modules("core/names.js", shown, names) == [
+        ["Ayşe", "00a1"],
+        ["Mehmet", ""],
+        ["Ayşe", "00c3"],
+        ["Unnamed", ""],
+    ]
+
+
 async def test_what_happened_in_missed_rows_is_not_lost(modules: Modules) -> None:
     """Rows that are sent again carry no view: their events come with the next view."""
     steps = """(m) => {

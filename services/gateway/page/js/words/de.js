@@ -297,6 +297,8 @@ export const words = {
   "leaders.own": "Du bist Nummer {rank} von {players} mit {points} Punkten.",
   "leaders.unranked": "Du hast hier noch kein gewertetes Spiel.",
   "leaders.empty": "Noch niemand.",
+  "leaders.nameless": "Ohne Namen",
+  "leaders.away": "Die Rangliste ist gerade nicht zu erreichen.",
   "leaders.rank": "Rang",
   "leaders.player": "Spieler",
   "leaders.points": "Punkte",

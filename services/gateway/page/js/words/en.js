@@ -297,6 +297,8 @@ export const words = {
   "leaders.own": "You are number {rank} of {players} with {points} points.",
   "leaders.unranked": "You have no rated match on this ladder yet.",
   "leaders.empty": "Nobody here yet.",
+  "leaders.nameless": "Unnamed",
+  "leaders.away": "The leaderboard cannot be reached just now.",
   "leaders.rank": "Rank",
   "leaders.player": "Player",
   "leaders.points": "Points",

@@ -296,6 +296,8 @@ export const words = {
   "leaders.own": "{players} oyuncu arasında {rank}. sıradasın, {points} puanla.",
   "leaders.unranked": "Bu listede henüz dereceli maçın yok.",
   "leaders.empty": "Henüz kimse yok.",
+  "leaders.nameless": "Adsız",
+  "leaders.away": "Sıralamaya şu anda ulaşılamıyor.",
   "leaders.rank": "Sıra",
   "leaders.player": "Oyuncu",
   "leaders.points": "Puan",
