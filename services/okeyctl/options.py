@@ -24,19 +24,11 @@ DataDir = Annotated[
     ),
 ]
 TokenFile = Annotated[
-    Path | None, typer.Option(help="A file with an operator's token; an address needs one.")
-]
-LobbyAddress = Annotated[
-    str | None, typer.Option("--lobby", help="host:port of a lobby elsewhere.")
-]
-EngineAddress = Annotated[
-    str | None, typer.Option("--engine", help="host:port of an engine elsewhere.")
-]
-WalletAddress = Annotated[
-    str | None, typer.Option("--wallet", help="host:port of a wallet elsewhere.")
-]
-RatingAddress = Annotated[
-    str | None, typer.Option("--rating", help="host:port of a rating service elsewhere.")
+    Path | None,
+    typer.Option(
+        envvar="OKEY_OPERATOR_TOKEN_FILE",
+        help="A file with an operator's token; an address needs one.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 AsJsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
@@ -50,3 +42,31 @@ EngineName = Annotated[
 ]
 Invite = Annotated[str, typer.Option(help="The invite code of a private table.")]
 Reason = Annotated[str, typer.Option(help="Why; kept for good, with your token's subject.")]
+
+# The variables are those by which services find each other.
+LobbyAddress = Annotated[
+    str | None,
+    typer.Option("--lobby", envvar="OKEY_LOBBY_ADDRESS", help="host:port of a lobby elsewhere."),
+]
+EngineAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--engine", envvar="OKEY_ENGINE_ADDRESS", help="host:port of an engine elsewhere."
+    ),
+]
+WalletAddress = Annotated[
+    str | None,
+    typer.Option("--wallet", envvar="OKEY_WALLET_ADDRESS", help="host:port of a wallet elsewhere."),
+]
+RatingAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--rating",
+        envvar="OKEY_RATING_ADDRESS",
+        help="host:port of a rating service elsewhere.",
+    ),
+]
+BotsAddress = Annotated[
+    str | None,
+    typer.Option("--bots", envvar="OKEY_BOTS_ADDRESS", help="host:port of a bot worker elsewhere."),
+]

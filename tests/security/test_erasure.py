@@ -282,6 +282,13 @@ async def sat_at(world: Everything, engine: str, player: str) -> str:
     return table_id
 
 
+async def names_of(world: Everything, *players: str) -> dict[str, str]:
+    """What a stranger is told in place of the ids."""
+    stub = await world.tables_as("zoe")
+    request = engine_pb2.GetDisplayNamesRequest(player_ids=players)
+    return dict((await stub.GetDisplayNames(request)).display_names)
+
+
 async def test_the_name_leaves_every_engine_every_file_and_the_lobby(
     world: Everything, valkey_server: Valkey
 ) -> None:
@@ -297,6 +304,7 @@ async def test_the_name_leaves_every_engine_every_file_and_the_lobby(
     assert await is_shown(world, name, table_id, second.address)
     assert any(file.startswith("engine.db") for file in in_files(world, name))
     assert in_redis(valkey_server, name)
+    assert await names_of(world, player) == {player: name.decode()}
     told = json.loads(player_data.as_json(await player_data.export(ways(world), player)))
     assert told["lobby"]["ticket"]["display_name"] == name.decode()
     wallet = await world.wallet()
@@ -310,6 +318,7 @@ async def test_the_name_leaves_every_engine_every_file_and_the_lobby(
     assert ticket is not None
     assert ticket.display_name == ""
     assert not await is_shown(world, name, table_id, second.address)
+    assert await names_of(world, player) == {}
     assert in_files(world, name) == []
     async with asyncio.timeout(10):
         while await asyncio.to_thread(in_redis, valkey_server, name):

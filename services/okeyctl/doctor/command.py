@@ -20,6 +20,7 @@ from services.okeyctl.doctor.show import as_json, is_well, show
 from services.okeyctl.ending import FINDINGS, Output, refusals, refuse
 from services.okeyctl.options import (
     AsJson,
+    BotsAddress,
     DataDir,
     EngineAddress,
     LobbyAddress,
@@ -36,7 +37,7 @@ def doctor(
     engine: EngineAddress = None,
     wallet: WalletAddress = None,
     rating: RatingAddress = None,
-    bots: Annotated[str | None, typer.Option(help="host:port of a bot worker elsewhere.")] = None,
+    bots: BotsAddress = None,
     gateway: Annotated[
         str | None, typer.Option(help="host:port of a gateway's gRPC elsewhere.")
     ] = None,
