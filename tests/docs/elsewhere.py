@@ -21,10 +21,10 @@ ELSEWHERE: Final = {
         "needs Docker and a cluster; tests/deploy/test_image.py builds it with buildah"
     ),
     ("docs/deploy.md", "mkdir -p build/root"): (
-        "needs Docker; tests/deploy/test_image.py makes it of the image that it has built"
+        "needs Docker; tests/deploy/test_image.py makes the bill of materials of the image it builds"
     ),
     ("docs/okeyctl.md", "kubectl -n okey create job --from=cronjob/operator ayse"): (
-        "needs a cluster; tests/deploy/test_operator.py looks at the form of the pod"
+        "needs a cluster; tests/deploy/test_operator.py runs okeyctl with the pod's settings"
     ),
     (
         "docs/operations.md",

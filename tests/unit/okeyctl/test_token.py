@@ -10,7 +10,7 @@ from okey_runtime.clock import SystemClock, VirtualClock
 from okey_runtime.config import DEV_ISSUER
 from okey_runtime.dev_platform import make_dev_key
 from okey_runtime.identity import Identity
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from okey_runtime.config import Environment
 from okey_runtime.identity import Role
 from okey_runtime.keys import KeyFileBroken, create_signing_key
 from okey_runtime.server import ServiceServer
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 from services.okeyctl.statement import Statement, show
 from services.wallet.app import WalletApp, WalletSettings
 from services.wallet.chain import ChainKeys
