@@ -299,6 +299,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         return engine_pb2.ListEventsResponse(
             match_id=found.match_id,
             commitment=found.commitment,
+            players=found.players,
             rows=[
                 engine_pb2.RoundRow(
                     seq=row.seq,

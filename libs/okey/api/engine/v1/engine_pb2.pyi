@@ -1375,6 +1375,7 @@ class ListEventsResponse(_message.Message):
     MATCH_ID_FIELD_NUMBER: _builtins.int
     COMMITMENT_FIELD_NUMBER: _builtins.int
     ROWS_FIELD_NUMBER: _builtins.int
+    PLAYERS_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match."""
     commitment: _builtins.bytes
@@ -1383,16 +1384,21 @@ class ListEventsResponse(_message.Message):
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___RoundRow]:
         """The rows, in order."""
 
+    @_builtins.property
+    def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Whose seats they were when the match started, in seat order; empty for a house seat."""
+
     def __init__(
         self,
         *,
         match_id: _builtins.str = ...,
         commitment: _builtins.bytes = ...,
         rows: _abc.Iterable[Global___RoundRow] | None = ...,
+        players: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "match_id", b"match_id", "rows", b"rows"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "match_id", b"match_id", "players", b"players", "rows", b"rows"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

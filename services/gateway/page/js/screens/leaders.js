@@ -1,4 +1,5 @@
 // The leaderboard: one ladder, one section, the first places, and the own rank.
+import { displayNames } from "../wire/names.js";
 
 const PLACES = 50;
 
@@ -54,7 +55,11 @@ export class Leaders {
       this.#ownRank(ladder, session.playerId),
     ]);
     const rows = board.entries.map(rowOf);
-    return { rows, names: await this.#names(rows), rank, isAway: false };
+    const names = await displayNames(
+      rpc,
+      rows.map(({ playerId }) => playerId),
+    );
+    return { rows, names, rank, isAway: false };
   }
 
   /** The own place; null for who has none. */
@@ -64,13 +69,5 @@ export class Leaders {
     if (!own?.entry) return null;
     const { rank, ratingMilli } = rowOf(own.entry);
     return { rank, players: Number(own.players), points: Math.round(ratingMilli / 1000) };
-  }
-
-  /** Names by id; without them, as while the engine is away, the board is shown all the same. */
-  async #names(rows) {
-    if (!rows.length) return {};
-    const asked = { player_ids: rows.map(({ playerId }) => playerId) };
-    const found = await this.#app.rpc.call("TableService", "GetDisplayNames", asked).catch(() => null);
-    return found?.display_names ?? {};
   }
 }
