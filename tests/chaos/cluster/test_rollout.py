@@ -24,7 +24,7 @@ def test_a_command_that_three_tries_did_not_bring_through_is_seen() -> None:
 
 
 @pytest.mark.system
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 async def test_a_quick_roll_out_of_everything_behind_envoy_fails_no_command(
     tmp_path: Path, postgres_server: PostgresServer, valkey: Valkey
 ) -> None:
