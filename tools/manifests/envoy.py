@@ -48,6 +48,12 @@ class Address:
     host: str
     port: int
 
+    @classmethod
+    def of(cls, text: str) -> "Address":
+        """``host:port`` taken apart."""
+        host, _, port = text.rpartition(":")
+        return cls(host, int(port))
+
 
 @dataclass(frozen=True)
 class Edge:
