@@ -6,7 +6,9 @@ from enum import Enum
 from typing import Final
 
 from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy.dialects import sqlite
 
+from okey_runtime.sqlite import run_quickly
 from services.engine.record import Request
 from services.engine.schema import feed, journal, players, seated, shards, tables
 from services.engine.set_based import delete_pairs, insert_new, insert_where_free, put
@@ -134,7 +136,11 @@ def _made_elsewhere(connection: Connection, batch: Sequence[Append], engine: str
 
 def _take_positions(connection: Connection, count: int) -> int:
     """The first of so many positions; nobody else gets any before this transaction has ended."""
-    last: int = connection.execute(_TAKE, {"count": count}).scalar_one()
+    last: int
+    if connection.dialect.name == "sqlite":
+        [(last,)] = run_quickly(connection, _TAKE_ON_SQLITE, (count,))
+    else:
+        last = connection.execute(_TAKE, {"count": count}).scalar_one()
     return last - count + 1
 
 
@@ -142,6 +148,7 @@ def _take_positions(connection: Connection, count: int) -> int:
 _WRITTEN_FROM: Final = select(journal.c.table_id).where(journal.c.position >= bindparam("position"))
 
 _TAKE: Final = update(feed).values(last=feed.c.last + bindparam("count")).returning(feed.c.last)
+_TAKE_ON_SQLITE: Final = str(_TAKE.compile(dialect=sqlite.dialect()))
 
 
 def _seat(connection: Connection, batch: Sequence[Append]) -> dict[str, SitsElsewhere]:

@@ -19,6 +19,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import ReturningInsert
 
+from okey_runtime.sqlite import run_quickly
+
 Values = dict[str, Any]
 
 
@@ -49,7 +51,7 @@ def insert_where_free(connection: Connection, table: Table, rows: Sequence[Value
         columns = {name: [row[name] for row in rows] for name in names}
         return connection.execute(_quietly_from_arrays(table, names), columns).rowcount
     values = tuple(row[name] for row in rows for name in names)
-    return connection.exec_driver_sql(_values_of(table, names, len(rows)), values).rowcount
+    return run_quickly(connection, _values_of(table, names, len(rows)), values).rowcount
 
 
 def put(connection: Connection, table: Table, rows: Sequence[Values]) -> None:

@@ -67,6 +67,9 @@ def test_who_sees_no_more_than_spectators_is_known() -> None:
     assert not any(is_privy(taken, viewer) for viewer in VIEWERS)
     deal = the(dealt().events, e.RoundDealt)
     assert [viewer for viewer in VIEWERS if is_privy(deal, viewer)] == [REVEALED, 0, 1]
+    declined = e.SeatDeclined(0, PLAYERS[0], "h-1", "TOO_FEW", 1)
+    assert [viewer for viewer in VIEWERS if is_privy(declined, viewer)] == [0]
+    assert not any(is_privy(e.TurnStarted(0, 1, 2), viewer) for viewer in VIEWERS)
 
 
 def test_no_seed_is_seen_before_its_round_is_over() -> None:
