@@ -223,6 +223,7 @@ class Sharing:
         """Let go what is another's, begin to load what became ours; how many tables that is."""
         before = self._ownership.board
         self._ownership.follow(board)
+        self._bell.keep({member.address for member in board.members.values()})
         ours = board.shards_of(self._me.engine) - self._moving
         self._lose(self._ownership.held - ours)
         gained = ours - self._ownership.held

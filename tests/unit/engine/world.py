@@ -172,6 +172,9 @@ class Bells:
         await self.worlds[address].sharing.look()
         return 0
 
+    def keep(self, addresses: Collection[str]) -> None:
+        """They have no connections."""
+
 
 class World:
     """One engine; ``restart`` is a crash and a new start on the same journal."""
