@@ -133,10 +133,11 @@ manifests: setup ## make the manifests, rules and dashboards that follow from ot
 manifests-check: setup ## fail if one of them is not what its source gives
 	$(BIN)/python -m tools.manifests check
 
-sbom: setup ## what the image is made of, as CycloneDX (build/sbom.json)
+sbom: setup ## what the image is made of, as CycloneDX (build/sbom.json); ROOT=<its root> adds what its base brings
 	mkdir -p build
 	$(BIN)/cyclonedx-py requirements requirements/runtime.txt --pyproject pyproject.toml \
 		--output-reproducible --of JSON -o build/sbom.json
+	$(if $(ROOT),$(BIN)/python -m tools.sbom build/sbom.json $(ROOT))
 
 deploy-check: setup ## build and validate every kustomization, start each service from its manifest
 	$(BIN)/python -m pytest tests/deploy -q -m ""

@@ -10,13 +10,32 @@ from okey_runtime.dev_platform import DATA_DIR_VARIABLE
 DataDir = Annotated[
     Path, typer.Option(envvar=DATA_DIR_VARIABLE, help="The data folder of a standalone platform.")
 ]
-TokenFile = Annotated[Path | None, typer.Option(help="An operator's token, with an address.")]
-EngineAddress = Annotated[str | None, typer.Option("--engine", help="host:port of an engine.")]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(envvar="OKEY_OPERATOR_TOKEN_FILE", help="An operator's token, with an address."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 AsJsonLines = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 Invite = Annotated[str, typer.Option(help="The invite code of a private table.")]
-WalletAddress = Annotated[str | None, typer.Option("--wallet", help="host:port of a wallet.")]
-RatingAddress = Annotated[
-    str | None, typer.Option("--rating", help="host:port of a rating service.")
+
+# The variables are those by which services find each other.
+EngineAddress = Annotated[
+    str | None,
+    typer.Option("--engine", envvar="OKEY_ENGINE_ADDRESS", help="host:port of an engine."),
 ]
-LobbyAddress = Annotated[str | None, typer.Option("--lobby", help="host:port of a lobby.")]
+WalletAddress = Annotated[
+    str | None,
+    typer.Option("--wallet", envvar="OKEY_WALLET_ADDRESS", help="host:port of a wallet."),
+]
+RatingAddress = Annotated[
+    str | None,
+    typer.Option("--rating", envvar="OKEY_RATING_ADDRESS", help="host:port of a rating service."),
+]
+LobbyAddress = Annotated[
+    str | None,
+    typer.Option("--lobby", envvar="OKEY_LOBBY_ADDRESS", help="host:port of a lobby."),
+]
+BotsAddress = Annotated[
+    str | None,
+    typer.Option("--bots", envvar="OKEY_BOTS_ADDRESS", help="host:port of a bot worker."),
+]

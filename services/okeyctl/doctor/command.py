@@ -19,8 +19,10 @@ from services.okeyctl.doctor.play import dry_run, open_player, play
 from services.okeyctl.doctor.show import as_json, is_well, show
 from services.okeyctl.ending import FINDINGS, Output, refusals, refuse
 from services.okeyctl.options import (
+    BotsAddress,
     DataDir,
     EngineAddress,
+    LobbyAddress,
     RatingAddress,
     TokenFile,
     WalletAddress,
@@ -30,11 +32,11 @@ from services.okeyctl.reach import TokenFileMissing, dev_token, subject_of
 
 def doctor(
     data_dir: DataDir = DEFAULT_DATA_DIR,
-    lobby: Annotated[str | None, typer.Option(help="host:port of a lobby.")] = None,
+    lobby: LobbyAddress = None,
     engine: EngineAddress = None,
     wallet: WalletAddress = None,
     rating: RatingAddress = None,
-    bots: Annotated[str | None, typer.Option(help="host:port of a bot worker.")] = None,
+    bots: BotsAddress = None,
     gateway: Annotated[str | None, typer.Option(help="host:port of a gateway's gRPC.")] = None,
     token_file: TokenFile = None,
     dry: Annotated[

@@ -1,4 +1,5 @@
 // The leaderboard and the account: ratings, balance, statement.
+import { named } from "../core/names.js";
 import { chips } from "./centre_view.js";
 import { h } from "./dom.js";
 import { topBar } from "./lobby_view.js";
@@ -10,16 +11,21 @@ export const change = (t, milli) => t.signed(Math.round(Number(milli) / 100) / 1
 
 const LADDERS = ["OVERALL", "CANAK", "KLASIK"];
 
-function leaderRow(t, entry, ownId) {
-  const { rating } = entry;
-  const isOwn = rating.player_id === ownId;
+function leaderRow(t, row, ownId) {
+  const isOwn = row.playerId === ownId;
   return h(
     "tr",
     { class: isOwn ? "is-own" : null },
-    h("td", { class: "number" }, t.number(Number(entry.rank))),
-    h("td", null, rating.player_id, isOwn ? h("span", { class: "you" }, t("seat.youMark")) : null),
-    h("td", { class: "number" }, points(t, rating.rating_milli)),
-    h("td", { class: "number" }, t.number(Number(rating.rated_matches))),
+    h("td", { class: "number" }, t.number(row.rank)),
+    h(
+      "td",
+      { title: row.playerId },
+      row.name,
+      row.mark ? h("span", { class: "name-mark" }, row.mark) : null,
+      isOwn ? h("span", { class: "you" }, t("seat.youMark")) : null,
+    ),
+    h("td", { class: "number" }, points(t, row.ratingMilli)),
+    h("td", { class: "number" }, t.number(row.matches)),
   );
 }
 
@@ -36,7 +42,7 @@ const head = (t, keys) =>
 
 /** Who plays best, on one ladder and in one section. */
 export function leadersView(t, model) {
-  const { ladder, section, entries, rank } = model.leaders;
+  const { ladder, section, rows, names, rank, isAway } = model.leaders;
   const pick = (action, name, chosen, key) =>
     h(
       "button",
@@ -67,10 +73,11 @@ export function leadersView(t, model) {
         { class: "choices", role: "group", "aria-label": t("leaders.section") },
         ["ESTABLISHED", "PROVISIONAL"].map((name) => pick("section", name, section, "section")),
       ),
-      rank ? h("p", { class: "own-rank" }, t("leaders.own", rank)) : h("p", { class: "note" }, t("leaders.unranked")),
-      entries === null ? h("p", { class: "note" }, t("list.loading")) : null,
-      entries?.length === 0 ? h("p", { class: "note" }, t("leaders.empty")) : null,
-      entries?.length
+      rank ? h("p", { class: "own-rank" }, t("leaders.own", rank)) : null,
+      rows && !rank ? h("p", { class: "note" }, t("leaders.unranked")) : null,
+      rows === null ? h("p", { class: "note" }, t(isAway ? "leaders.away" : "list.loading")) : null,
+      rows?.length === 0 ? h("p", { class: "note" }, t("leaders.empty")) : null,
+      rows?.length
         ? h(
             "table",
             { class: "figures" },
@@ -83,7 +90,7 @@ export function leadersView(t, model) {
             h(
               "tbody",
               null,
-              entries.map((entry) => leaderRow(t, entry, model.playerId)),
+              named(rows, names, t("leaders.nameless")).map((row) => leaderRow(t, row, model.playerId)),
             ),
           )
         : null,
