@@ -12,7 +12,7 @@ from okey.arena.contest import BOTS, Contest
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.variant import Mode, Variant
 from okey_runtime.auth import Role
-from okey_runtime.dev_platform import DEFAULT_DATA_DIR, make_dev_key
+from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from services.okeyctl import arena as arenas
 from services.okeyctl import audit as audits
 from services.okeyctl import (
@@ -34,7 +34,7 @@ from services.okeyctl.demo.run import DidNotHappen, run_demo
 from services.okeyctl.doctor.command import doctor
 from services.okeyctl.ending import FINDINGS, Output, failures, refusals, refuse
 from services.okeyctl.options import DataDir, TokenFile, WalletAddress
-from services.okeyctl.reach import dev_token, reach
+from services.okeyctl.reach import dev_token, reach, signing_key
 
 # Typer's Rich help shows flags as if they took a value.
 app = typer.Typer(
@@ -146,13 +146,21 @@ def token(
     name: Annotated[str, typer.Option(help="The name that others see at the table.")] = "",
     role: Annotated[list[Role] | None, typer.Option(help="May be repeated; else player.")] = None,
     ttl: Annotated[int, typer.Option(min=1, help="Seconds until it ends.")] = 12 * 3600,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
 ) -> None:
-    """Make a token with this user's development key, for standalone platforms only."""
+    """Make a token for a standalone platform: with the key of the one that runs, else with yours.
+
+    Which key file signed it is told on standard error.
+    """
     with refusals():
+        signing = signing_key(data_dir)
         try:
-            print(dev_token(make_dev_key(), player, role or [Role.PLAYER], name, ttl * 1000))
+            made = dev_token(signing.key, player, role or [Role.PLAYER], name, ttl * 1000)
         except ValueError as error:
             refuse(str(error))
+    # Told of a token that was handed out only: a full disk is refused here, in one line.
+    print(made, flush=True)
+    typer.echo(f"okeyctl: {signing.origin}", err=True)
 
 
 @app.command()
