@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from okey_runtime.auth import Role
-from okey_runtime.dev_platform import make_dev_key
+from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from services.okeyctl import (
     config_commands,
     offline_commands,
@@ -22,7 +22,8 @@ from services.okeyctl.demo.platform import PlatformDidNotStart
 from services.okeyctl.demo.run import DidNotHappen, run_demo
 from services.okeyctl.doctor.command import doctor
 from services.okeyctl.ending import failures, refusals, refuse
-from services.okeyctl.reach import dev_token
+from services.okeyctl.options import DataDir
+from services.okeyctl.reach import dev_token, signing_key
 from services.okeyctl.sections import Sections
 
 # Typer's Rich help shows flags as if they took a value.
@@ -72,16 +73,22 @@ def token(
     name: Annotated[str, typer.Option(help="The name that others see at the table.")] = "",
     role: Annotated[list[Role] | None, typer.Option(help="May be repeated; else player.")] = None,
     ttl: Annotated[int, typer.Option(min=1, help="Seconds until it ends.")] = 12 * 3600,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
 ) -> None:
     """Make a token, for platforms of this machine.
 
-    It is signed with this user's development key, which production refuses.
+    The key of the one that runs signs it, else this user's, which production refuses; standard
+    error tells which file that was.
     """
     with refusals():
+        signing = signing_key(data_dir)
         try:
-            print(dev_token(make_dev_key(), player, role or [Role.PLAYER], name, ttl * 1000))
+            made = dev_token(signing.key, player, role or [Role.PLAYER], name, ttl * 1000)
         except ValueError as error:
             refuse(str(error))
+    # Told of a token that was handed out only: a full disk is refused here, in one line.
+    print(made, flush=True)
+    typer.echo(f"okeyctl: {signing.origin}", err=True)
 
 
 @app.command()
