@@ -45,7 +45,7 @@ def balance(
     wallet: WalletAddress = None,
     token_file: TokenFile = None,
 ) -> None:
-    """What an account has: ayse, player:ayse, house:rake, table:<table>:escrow."""
+    """What an account has: ayse, player:ayse, house:rake, escrow:<table>."""
     name = account if ":" in account else _account(account)
     request = wallet_pb2.GetAccountRequest(account=name)
     with refusals():
@@ -149,7 +149,10 @@ def chain_key(file: Path) -> None:
 
 
 def statement(
-    player: Annotated[str, typer.Option(help="Whose.")],
+    player: Annotated[str | None, typer.Option(help="Whose.")] = None,
+    account: Annotated[
+        str | None, typer.Option(help="Any account's whole name: pot:<match>, kasa:<table>.")
+    ] = None,
     since: Annotated[datetime | None, typer.Option("--from", help="From when on, UTC.")] = None,
     until: Annotated[datetime | None, typer.Option(help="Until when, UTC; now.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
@@ -158,13 +161,17 @@ def statement(
     wallet: WalletAddress = None,
     token_file: TokenFile = None,
 ) -> None:
-    """What went in and out of a player's account, with opening and closing balance."""
+    """What went in and out of a player's or any other account, between opening and closing
+    balance.
+    """
+    if (player is None) == (account is None):
+        refuse("name either --player or --account")
     if as_json and as_csv:
         refuse("--json and --csv exclude each other: name one")
-    account = _account(player)
+    name = account or _account(player or "")
     with refusals():
         way = reach("wallet", data_dir, wallet, token_file)
-        found = asyncio.run(statements.fetch(way, account, _ms(since), _ms(until)))
+        found = asyncio.run(statements.fetch(way, name, _ms(since), _ms(until)))
     if as_json:
         print(statements.as_json(found))
     elif as_csv:
