@@ -61,7 +61,7 @@ def balance(
 ) -> None:
     """Show what an account has.
 
-    Such as ayse, player:ayse, house:rake, table:<table>:escrow.
+    Such as ayse, player:ayse, house:rake, escrow:<table>.
     """
     name = account if ":" in account else player_account(checked_player(account))
     request = wallet_pb2.GetAccountRequest(account=name)
@@ -148,19 +148,25 @@ def chain_key(
 @calls("wallet")
 def statement(
     way: Reach,
-    player: Annotated[str, typer.Option(help="The player's id.", callback=checked_player)],
+    player: Annotated[str | None, typer.Option(help="The player's id.")] = None,
+    account: Annotated[
+        str | None, typer.Option(help="Any account's whole name: pot:<match>, kasa:<table>.")
+    ] = None,
     since: Annotated[datetime | None, typer.Option("--from", help="From when on, UTC.")] = None,
     until: Annotated[datetime | None, typer.Option(help="Until when, UTC; else now.")] = None,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one line a posting.")] = False,
 ) -> None:
-    """Show what went in and out of a player's account.
+    """Show what went in and out of a player's or any other account.
 
     Every posting, between opening and closing balance.
     """
+    if (player is None) == (account is None):
+        refuse("name either --player or --account")
     if as_json and as_csv:
         refuse("--json and --csv exclude each other: name one")
-    found = asyncio.run(statements.fetch(way, player_account(player), _ms(since), _ms(until)))
+    name = account or player_account(checked_player(player or ""))
+    found = asyncio.run(statements.fetch(way, name, _ms(since), _ms(until)))
     if as_json:
         print(statements.as_json(found))
     elif as_csv:

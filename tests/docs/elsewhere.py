@@ -27,6 +27,10 @@ ELSEWHERE: Final = {
         "needs a cluster; tests/deploy/test_operator.py runs okeyctl with the pod's settings"
     ),
     (
+        "docs/okeyctl.md",
+        "kubectl -n okey create job --from=cronjob/operator ayse",
+    ): "needs a cluster; tests/deploy/test_operator.py looks at the pod's manifest",
+    (
         "docs/operations.md",
         "kubectl -n okey delete job -l okey/job=migration --ignore-not-found",
     ): "needs a cluster; tests/deploy/test_start.py starts the job from its manifest",
