@@ -77,8 +77,25 @@ class Asking:
             raise
         return ticket
 
+    async def sat_down(self, player: str, table_id: str, authorization: str) -> None:
+        """Who sits down by itself no longer waits; the engine would refuse a second seat.
+
+        But a request that comes again, late, sits nobody down: its seat was left meanwhile, and a
+        ticket that was handed in since then goes on.
+        """
+        if await self._is_waiting(player) and await self._whereabouts.may_sit_at(
+            table_id, authorization
+        ):
+            await self.stop_waiting(player)
+
+    async def _is_waiting(self, player: str) -> bool:
+        try:
+            return (await self._tickets.look(player)).state.is_live
+        except (TicketNotFound, QuickMatchUnavailable):
+            return False
+
     async def stop_waiting(self, player: str) -> None:
-        """Who sits down by itself no longer waits; the engine would refuse a second seat."""
+        """Take the ticket back, if there is one that can be."""
         try:
             await self._tickets.cancel(player)
         except (TicketNotFound, TicketBeingSeated, QuickMatchUnavailable):

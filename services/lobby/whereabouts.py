@@ -52,6 +52,14 @@ class Whereabouts:
             raise
         return Place(Sitting(found.table_id, found.seat), is_done(seen.view))
 
+    async def may_sit_at(self, table_id: str, authorization: str) -> bool:
+        """Whether the player sits at that table, or nobody can say."""
+        try:
+            found = await asked(self._tables.WhereAmI, engine_pb2.WhereAmIRequest(), authorization)
+        except RpcFailure:
+            return True
+        return found.table_id == table_id
+
     async def refuse_closed(self, authorization: str) -> None:
         """Return if the player's id is not closed for good.
 

@@ -22,12 +22,6 @@ _CLOSED: Final = "127.0.0.1:1"
 _LOOK_EVERY_S: Final = 0.05
 
 
-def address(text: str) -> Address:
-    """``host:port`` taken apart."""
-    host, _, port = text.rpartition(":")
-    return Address(host, int(port))
-
-
 def local_edge(services: Mapping[str, Sequence[str]], folder: str = "") -> Edge:
     """At free ports of this machine, with a folder of secrets by TLS; a service that is not named
     is away.
@@ -36,7 +30,7 @@ def local_edge(services: Mapping[str, Sequence[str]], folder: str = "") -> Edge:
         Address("127.0.0.1", free_port()),
         Address("127.0.0.1", free_port()),
         {
-            name: [address(each) for each in services.get(name, (_CLOSED,))]
+            name: [Address.of(each) for each in services.get(name, (_CLOSED,))]
             for name in sorted(PUBLIC)
         },
         secrets=folder,

@@ -241,6 +241,8 @@ class WorkloadSpec(_Part):
     selector: Selector = Selector()
     strategy: Strategy = Strategy()
     template: PodTemplate
+    min_ready_seconds: int = 0
+    """Deployments: for how long a new pod is ready before an old one has to go."""
     ttl_seconds_after_finished: int | None = None
     """Jobs: when a finished one is deleted."""
 

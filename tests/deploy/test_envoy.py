@@ -2,10 +2,12 @@
 
 import asyncio
 import re
+import ssl
 import urllib.error
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -170,6 +172,42 @@ async def test_both_sides_speak_tls_where_there_are_certificates(tmp_path: Path)
                 )
 
     assert account.account == "player:ayse"
+
+
+async def test_bad_tokens_of_one_caller_lock_no_other_out(tmp_path: Path) -> None:
+    """All of them come from Envoy's address; the wallet counts them by those that Envoy tells."""
+    authority, issuer = Authority(tmp_path), Issuer(tmp_path)
+    settings = {
+        "tls_require_client_cert": True,
+        "tls_edge_name": "edge",
+        "bad_tokens_per_s": 1,
+        "bad_tokens_burst": 2,
+        **authority.issue("wallet", "wallet").settings(),
+    }
+    app = app_of("wallet", issuer, tmp_path, f"sqlite:///{tmp_path}/wallet.db", **settings)
+    lay_out_certificates(tmp_path, authority.issue("edge", "localhost", "edge"))
+    trusted, numbers = ssl.create_default_context(cafile=str(authority.ca)), count(1)
+
+    async with ServiceServer(app) as server:
+        configured = local_edge({"wallet": [server.address]}, str(tmp_path))
+        async with running(configured, tmp_path) as edge:
+            await edge.sees({"wallet": 1})
+            at = edge.address.replace("127.0.0.1", "localhost")
+
+            async def told(host: str, token: str) -> str:
+                """What the wallet says to who claims to be somebody else each time."""
+                claimed = {"x-forwarded-for": f"192.0.2.{next(numbers)}"}
+                bearer = {"authorization": f"Bearer {token}"}
+                answer = await asyncio.to_thread(
+                    grpc_web.call_from, host, at, GET_ACCOUNT, claimed | bearer, trusted
+                )
+                return answer.trailers["grpc-message"]
+
+            shown = [await told("127.0.0.2", "bad") for _ in range(3)]
+            neighbour = await told("127.0.0.3", issuer.token("fatma"))
+
+    assert ["more than 1 bad tokens" in each for each in shown] == [False, False, True]
+    assert "account" in neighbour
 
 
 async def test_what_is_not_public_is_not_reached(wallet: Wallet, tmp_path: Path) -> None:

@@ -20,6 +20,16 @@ ELSEWHERE: Final = {
     ("docs/deploy.md", "docker build -f deploy/Dockerfile -t okey-platform:0.1.0 ."): (
         "needs Docker and a cluster; tests/deploy/test_image.py builds it with buildah"
     ),
+    ("docs/deploy.md", "mkdir -p build/root"): (
+        "needs Docker; tests/deploy/test_image.py makes the bill of materials of the image it builds"
+    ),
+    ("docs/okeyctl.md", "kubectl -n okey create job --from=cronjob/operator ayse"): (
+        "needs a cluster; tests/deploy/test_operator.py runs okeyctl with the pod's settings"
+    ),
+    (
+        "docs/okeyctl.md",
+        "kubectl -n okey create job --from=cronjob/operator ayse",
+    ): "needs a cluster; tests/deploy/test_operator.py looks at the pod's manifest",
     (
         "docs/operations.md",
         "kubectl -n okey delete job -l okey/job=migration --ignore-not-found",

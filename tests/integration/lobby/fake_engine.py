@@ -135,6 +135,7 @@ class FakeEngine:
         self.is_listing = asyncio.Event()
         self.closing: dict[str, int] = {}
         """How often players are still told where they sit before their ids are closed."""
+        self.whereabouts_are_lost = False
         self.leaving_fails: OkeyError | None = None
         self.may_leave = asyncio.Event()
         """Cleared, it keeps back who leaves."""
@@ -216,7 +217,7 @@ class FakeEngine:
     async def WhereAmI(
         self, request: engine_pb2.WhereAmIRequest, context: object
     ) -> engine_pb2.WhereAmIResponse:
-        if self.is_away:
+        if self.is_away or self.whereabouts_are_lost:
             raise Away("away")
         player = current_identity().subject
         if player in self.closing:

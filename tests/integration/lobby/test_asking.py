@@ -22,6 +22,8 @@ FOR_TWO = engine_pb2.OpenTableRequest(
     stake=70,
     turn_timeout_ms=15_000,
 )
+CREATE = lobby_pb2.CreateTableRequest(request_id="create-ada-1", terms=TWO)
+JOIN = lobby_pb2.JoinTableRequest(table_id=OPEN, request_id="join-ada-1")
 Enqueue = lobby_pb2.EnqueueTicketRequest
 WAITING, SEATED = lobby_pb2.TICKET_STATE_WAITING, lobby_pb2.TICKET_STATE_SEATED
 Legal = table_pb2.LegalAction
@@ -162,3 +164,37 @@ async def test_whose_id_is_closed_has_no_ticket(lobby: Lobby, valkey: Valkey, ti
     with Redis.from_url(valkey.url.get_secret_value()) as redis:
         assert redis.hmget(ticket_key("ada"), "name", "state")[0] is None
         assert redis.zscore(f"{PREFIX}live", "ada") is None
+
+
+async def sit_down(lobby: Lobby, how: str) -> str:
+    """Ada makes or joins a table, always by the same request; which table."""
+    if how == "making":
+        return (await lobby.player("ada").CreateTable(CREATE)).table_id
+    await lobby.player("ada").JoinTable(JOIN)
+    return OPEN
+
+
+@pytest.mark.parametrize("how", ["making", "joining"])
+async def test_a_request_that_comes_again_late_ends_no_ticket_handed_in_since(
+    lobby: Lobby, how: str
+) -> None:
+    """The same request is answered as before, but its seat was left, and nobody sits down."""
+    lobby.engine.put(OPEN, FOR_TWO, bo=1)
+    table_id = await sit_down(lobby, how)
+    leave = lobby_pb2.LeaveTableRequest(table_id=table_id, request_id="leave-ada-1")
+    await lobby.player("ada").LeaveTable(leave)
+    await enqueue(lobby.player("ada"), Enqueue())
+    assert await sit_down(lobby, how) == table_id
+    assert (await ticket_of(lobby, "ada")).state == WAITING
+
+
+@pytest.mark.parametrize("how", ["making", "joining"])
+async def test_who_sits_down_waits_no_longer_where_the_engine_says_nothing_more(
+    lobby: Lobby, how: str
+) -> None:
+    """W3: it has just given the seat."""
+    lobby.engine.put(OPEN, FOR_TWO, bo=1)
+    await enqueue(lobby.player("ada"), Enqueue())
+    lobby.engine.whereabouts_are_lost = True
+    await sit_down(lobby, how)
+    assert (await ticket_of(lobby, "ada")).state == lobby_pb2.TICKET_STATE_CANCELLED
