@@ -27,15 +27,11 @@ ELSEWHERE: Final = {
         "needs a cluster; tests/deploy/test_operator.py runs okeyctl with the pod's settings"
     ),
     (
-        "docs/okeyctl.md",
-        "kubectl -n okey create job --from=cronjob/operator ayse",
-    ): "needs a cluster; tests/deploy/test_operator.py looks at the pod's manifest",
-    (
         "docs/operations.md",
         "kubectl -n okey delete job -l okey/job=migration --ignore-not-found",
     ): "needs a cluster; tests/deploy/test_start.py starts the job from its manifest",
     ("docs/performance.md", "make bench"): "takes minutes, on a machine that does nothing else",
-    ("examples/README.md", ".venv/bin/python -m examples.web.edge --port 8080"): (
+    ("examples/README.md", ".venv/bin/python -m tools.edge --port 8080"): (
         "tests/docs/test_web.py starts the same Envoy on a free port"
     ),
     (
