@@ -49,7 +49,7 @@ cluster: setup ## start it as in production, several of each service on one Post
 	$(BIN)/python -m services.standalone --cluster
 
 edge: setup ## Envoy before the cluster that runs, configured as in production, at 127.0.0.1:7590 (EDGE_OF=.okey: before make run)
-	$(BIN)/python -m tools.edge $(EDGE_OF)
+	$(BIN)/python -m tools.edge --data-dir $(EDGE_OF)
 EDGE_OF := .okey/cluster
 
 demo: setup ## start the platform and play whole matches with real clients

@@ -11,8 +11,14 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from okey_runtime.dev_platform import DATA_DIR_VARIABLE, DevPlatform, PlatformNotRunning
-from tools.manifests.envoy import PUBLIC, Address, Edge, bootstrap
+from okey_runtime.dev_platform import (
+    DATA_DIR_VARIABLE,
+    DEFAULT_DATA_DIR,
+    DevPlatform,
+    PlatformNotRunning,
+)
+from tools.manifests.envoy import PUBLIC, Edge, bootstrap
+from tools.manifests.envoy_parts import Address
 
 ENVOY: Final = Path(sys.executable).with_name("envoy")
 PORT: Final = 7590
@@ -32,7 +38,8 @@ def before(platform: DevPlatform, port: int) -> Edge:
 def main() -> None:
     """Become Envoy; status 2 where there is no platform to stand before."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data_dir", type=Path, help=f"as {DATA_DIR_VARIABLE} of the platform")
+    data_dir = Path(os.environ.get(DATA_DIR_VARIABLE, DEFAULT_DATA_DIR))
+    parser.add_argument("--data-dir", type=Path, default=data_dir, help="the platform's")
     parser.add_argument("--port", type=int, default=PORT)
     options = parser.parse_args()
     try:

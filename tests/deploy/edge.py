@@ -15,7 +15,9 @@ from typing import Final
 
 from tests.fixtures.certificates import Files
 from tests.fixtures.valkey import free_port
-from tools.manifests.envoy import PUBLIC, Address, Edge, bootstrap, secrets
+from tools.manifests.envoy import PUBLIC, Edge, bootstrap
+from tools.manifests.envoy_parts import Address
+from tools.manifests.envoy_tls import secrets
 
 ENVOY: Final = Path(sys.executable).with_name("envoy")
 _CLOSED: Final = "127.0.0.1:1"

@@ -24,7 +24,7 @@ async def test_a_running_platform_is_reached_through_it(tmp_path: Path) -> None:
     async with StartedPlatform(tmp_path) as platform:
         port = free_port()
         process = await asyncio.create_subprocess_exec(
-            *(*COMMAND, str(platform.data_dir), "--port", str(port)), cwd=ROOT
+            *(*COMMAND, "--data-dir", str(platform.data_dir), "--port", str(port)), cwd=ROOT
         )
         edge = RunningEdge(before(platform.state, port), process)
         try:
@@ -43,7 +43,7 @@ async def test_a_running_platform_is_reached_through_it(tmp_path: Path) -> None:
 
 async def test_without_a_platform_it_says_so(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
-        *(*COMMAND, str(tmp_path)), cwd=ROOT, stderr=asyncio.subprocess.PIPE
+        *(*COMMAND, "--data-dir", str(tmp_path)), cwd=ROOT, stderr=asyncio.subprocess.PIPE
     )
     _, said = await process.communicate()
 

@@ -15,6 +15,7 @@ from tests.integration.lobby.small_lobby import Lobby, failure_of, watched
 
 OPEN = "w" * 26
 TWO = lobby_pb2.TableTerms(seat_count=2)
+FOR_FOUR = lobby_pb2.TableTerms(seat_count=4, stake=500)
 FOR_TWO = engine_pb2.OpenTableRequest(
     variant=common_pb2.VARIANT_CANAK,
     mode=common_pb2.MODE_NORMAL,
@@ -84,6 +85,59 @@ async def test_who_is_bound_to_a_match_is_led_back(lobby: Lobby, change: dict[st
     ticket = await enqueue(lobby.player("ada"), Enqueue(terms=TWO))
     assert (ticket.state, ticket.table_id, ticket.seat) == (SEATED, OPEN, 1)
     assert table.players == {1: "ada"}
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [Enqueue(party_code="0" * 20), Enqueue(), Enqueue(terms=FOR_FOUR)],
+    ids=["a partner's code", "defaults", "other terms"],
+)
+async def test_who_is_led_back_is_told_what_that_table_plays(lobby: Lobby, wish: Enqueue) -> None:
+    """W3: whatever the wish says; with a partner's code it says nothing of its own."""
+    lobby.engine.put(OPEN, FOR_TWO, ada=1)
+    ticket = await enqueue(lobby.player("ada"), wish)
+    assert (ticket.state, ticket.table_id) == (SEATED, OPEN)
+    assert ticket.terms == lobby_pb2.TableTerms(
+        variant=common_pb2.VARIANT_CANAK,
+        mode=common_pb2.MODE_NORMAL,
+        seat_count=2,
+        stake=70,
+        turn_timeout_ms=15_000,
+    )
+
+
+async def nothing() -> None:
+    """A look at which nothing else happens."""
+
+
+async def test_who_sits_down_while_the_ticket_is_handed_in_is_led_there_and_waits_no_longer(
+    lobby: Lobby,
+) -> None:
+    """W3: by the same player's other window; nobody looked for a ticket after the seat."""
+    table = lobby.engine.put(OPEN, FOR_TWO, bo=0)
+
+    async def sit_down_elsewhere() -> None:
+        table.players[1] = "ada"
+
+    lobby.engine.before_looks["ada"] += [nothing, sit_down_elsewhere]
+    answered = await enqueue(lobby.player("ada"), Enqueue(terms=FOR_FOUR))
+    assert (answered.state, answered.table_id, answered.seat) == (SEATED, OPEN, 1)
+    assert answered.terms.seat_count == 2
+    assert (await ticket_of(lobby, "ada")).state == lobby_pb2.TICKET_STATE_CANCELLED
+
+
+async def test_a_seat_that_came_from_the_ticket_itself_ends_nothing(lobby: Lobby) -> None:
+    """The match was found before the handing in was answered."""
+    await enqueue(lobby.player("ada"), Enqueue(terms=TWO))
+
+    async def be_matched() -> None:
+        await watched(lobby.player("bo", replica=1))
+
+    lobby.engine.before_looks["bo"] += [nothing, be_matched]
+    answered = await enqueue(lobby.player("bo"), Enqueue(terms=TWO))
+    assert (answered.state, answered.ticket_id != "") == (SEATED, True)
+    assert answered == await ticket_of(lobby, "bo")
+    assert lobby.engine.sitting() == [["ada", "bo"]]
 
 
 async def refused(lobby: Lobby, request: Enqueue, reason: str) -> None:
