@@ -1,6 +1,6 @@
 """One player's, or one service's, way into the platform."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -90,6 +90,12 @@ class OkeyClient:
         stub = engine_pb2_grpc.TableServiceStub(self._channels.to(self._address("engine")))
         found = await self._calls.unary(stub.WhereAmI, engine_pb2.WhereAmIRequest())
         return self.table(found.table_id) if found.table_id else None
+
+    async def display_names(self, player_ids: Sequence[str]) -> Mapping[str, str]:
+        """Names to show in place of up to 200 ids, none of them twice; who has none is left out."""
+        stub = engine_pb2_grpc.TableServiceStub(self._channels.to(self._address("engine")))
+        request = engine_pb2.GetDisplayNamesRequest(player_ids=player_ids)
+        return (await self._calls.unary(stub.GetDisplayNames, request)).display_names
 
     async def call(
         self,

@@ -1,8 +1,8 @@
 """What is asked over a table's ``Play`` stream: answered once, however many streams it takes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import grpc
@@ -45,7 +45,8 @@ class Commands:
 
     async def ask(self, request: engine_pb2.PlayRequest) -> int:
         """Send a command with a request id of its own, again while nobody can say whether it
-        counts; its row.
+        counts; its row. A stream that gives no answer in time is hung up: its engine hangs, and
+        somebody else may have the table by now.
 
         Raises:
             RpcFailure: it was refused, or there is no stream any more.
@@ -69,11 +70,19 @@ class Commands:
         request_id = getattr(request, request.WhichOneof("message") or "").request_id
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = (request, answer)
+        call, deadline_ms = self._call, self._calls.policy.deadline_ms
         try:
-            async with self._writing:
-                if self._call is not None:
-                    await _write(self._call, request)
-            return await answer
+            async with asyncio.timeout(deadline_ms / 1000):
+                async with self._writing:
+                    if self._call is not None:
+                        await _write(self._call, request)
+                return await answer
+        except TimeoutError as error:
+            if call is not None:
+                call.cancel()
+            raise RpcFailure(
+                grpc.StatusCode.DEADLINE_EXCEEDED, "", f"no answer within {deadline_ms} ms", {}
+            ) from error
         finally:
             self._waiting.pop(request_id, None)
 
@@ -124,11 +133,12 @@ class _Opened:
 
     async def __aiter__(self) -> AsyncIterator[Message]:
         await self._commands.begin(self._call, self._attach)
-        async for message in self._call:
-            if message.WhichOneof("message") == "result":
-                self._commands.answered(message.result)
-            else:
-                yield message
+        with _left_if_hung_up():
+            async for message in self._call:
+                if message.WhichOneof("message") == "result":
+                    self._commands.answered(message.result)
+                else:
+                    yield message
 
     def cancel(self) -> object:
         """End it."""
@@ -138,5 +148,18 @@ class _Opened:
 
 async def _write(call: _Call, request: engine_pb2.PlayRequest) -> None:
     # A stream that is over says so to whoever reads it, and the next one is asked again.
-    with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+    with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError), _left_if_hung_up():
         await call.write(request)
+
+
+@contextmanager
+def _left_if_hung_up() -> Iterator[None]:
+    """Leave the block where gRPC raises for a call that was hung up what it raises for a task that
+    is cancelled.
+    """
+    try:
+        yield
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise

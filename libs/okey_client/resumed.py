@@ -128,6 +128,8 @@ class ResumedStream:
                         return
                     case _:
                         continue
+            # It was cut without a word: whoever was there may not have the table any more.
+            self._address = self._home
         finally:
             call.cancel()
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any, NoReturn, TypeAlias
 
 import grpc
@@ -23,7 +24,8 @@ async def abort_with(context: Context, status: status_pb2.Status) -> NoReturn:
 async def abort(
     context: Context, code: grpc.StatusCode, message: str, trailing: tuple[tuple[str, bytes], ...]
 ) -> NoReturn:
-    """What gRPC's own ``abort`` does; always raises.
+    """What gRPC's own ``abort`` does; always raises, also where there is nobody to tell any more or
+    the call has been aborted before.
 
     The context keeps the error that it raises, whose traceback keeps every frame up to the handler,
     and those keep the context. Only the collector would find that circle, which looks seldom; until
@@ -31,7 +33,12 @@ async def abort(
     many as it takes.
     """
     try:
-        await context.abort(code, message, trailing)
+        if not context.done():
+            with suppress(grpc.aio.InternalError):  # the caller has gone meanwhile
+                await context.abort(code, message, trailing)
+        # An aborted call answers whatever is asked of it with the error of its abort, and gRPC
+        # wants to see that very one.
+        await context.send_initial_metadata(())
     except grpc.aio.AbortError as aborted:
         # Once it has gone through all of them.
         asyncio.get_running_loop().call_soon(_let_go, aborted)

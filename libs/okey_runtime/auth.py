@@ -60,6 +60,8 @@ _MAX_NAME_CHARS: Final = 64
 _LATEST_S: Final = 253_402_300_799
 """The last second of the year 9999; what lies after it is no time that anybody meant."""
 _BEARER: Final = "bearer "
+_NOT_VALID: Final = (joserfc.errors.JoseError, ValueError, TypeError, KeyError, RecursionError)
+"""How what is no good token fails; the last one where its JSON is nested too deep."""
 _ROLES: Final = {role.value: role for role in Role}
 
 
@@ -158,7 +160,7 @@ class TokenVerifier:
             self._claims_rules().validate(claims)
         except joserfc.errors.ExpiredTokenError as error:
             raise TokenExpired("the token has expired: fetch a new one") from error
-        except (joserfc.errors.JoseError, ValueError, TypeError, KeyError) as error:
+        except _NOT_VALID as error:
             raise TokenInvalid(f"the token is not valid here ({type(error).__name__})") from error
         return _identity(claims, self._skew_ms)
 

@@ -20,6 +20,13 @@ from okey_runtime.tls import (
 
 __all__ = ["open_channel", "replicas_target", "timeout_s"]
 
+PING_AFTER_MS: Final = 7_000
+"""A connection that says nothing for so long is asked whether anybody is there."""
+PING_WITHIN_MS: Final = 3_000
+"""How long its answer may take. Both together are less than the time after which another engine
+has the tables of one that hangs, and a player's turn there can be over.
+"""
+
 _BACKOFF_FIRST_MS: Final = 100
 _BACKOFF_LAST_MS: Final = 500
 _CONNECT_WITHIN_MS: Final = 3_000
@@ -107,10 +114,10 @@ def _options(config: str, max_message_bytes: int) -> list[tuple[str, str | int]]
         ("grpc.max_reconnect_backoff_ms", _BACKOFF_LAST_MS),
         # With the default of 30 s every call fails for seconds after a replica has died.
         ("grpc.dns_min_time_between_resolutions_ms", 1_000),
-        ("grpc.keepalive_time_ms", 20_000),
-        ("grpc.keepalive_timeout_ms", 5_000),
+        ("grpc.keepalive_time_ms", PING_AFTER_MS),
+        ("grpc.keepalive_timeout_ms", PING_WITHIN_MS),
         # What counts in the end: by default a ping's answer is waited for for a minute.
-        ("grpc.http2.ping_timeout_ms", 5_000),
+        ("grpc.http2.ping_timeout_ms", PING_WITHIN_MS),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.max_receive_message_length", max_message_bytes),

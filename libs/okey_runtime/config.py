@@ -60,6 +60,9 @@ class ServiceSettings(DialSettings):
     tls_roles: str = ""
     """Which DNS name of a caller's certificate has which roles, where a call has no token:
     ``lobby.okey=lobby,ops.okey=operator``."""
+    tls_edge_name: str = Field(default="", max_length=253)
+    """The name in the certificate of the edge, which passes on the calls of others and says from
+    which address each comes; bad tokens are counted by that."""
     reflection: Reflection | None = None
     """Who may ask for the list of methods; by default callers with a role in production, everybody
     elsewhere."""
@@ -150,11 +153,15 @@ class ServiceSettings(DialSettings):
             )
         if self.tls_require_client_cert and self.tls_cert_file is None:
             raise ValueError("OKEY_TLS_REQUIRE_CLIENT_CERT needs OKEY_TLS_CERT_FILE")
-        if self.tls_roles and not self.tls_require_client_cert:
-            raise ValueError(
-                "OKEY_TLS_ROLES needs OKEY_TLS_REQUIRE_CLIENT_CERT=true: without it no caller "
-                "shows a certificate"
-            )
+        for name, value in (
+            ("OKEY_TLS_ROLES", self.tls_roles),
+            ("OKEY_TLS_EDGE_NAME", self.tls_edge_name),
+        ):
+            if value and not self.tls_require_client_cert:
+                raise ValueError(
+                    f"{name} needs OKEY_TLS_REQUIRE_CLIENT_CERT=true: without it no caller shows "
+                    "a certificate"
+                )
         return self
 
     @field_validator("tls_roles")

@@ -32,5 +32,5 @@ def refuse_unknown(player_id: str, *, is_known: bool, is_allowed: bool) -> None:
     if not (is_known or is_allowed):
         raise PlayerUnknown(
             f"nobody has seen a player {player_id!r} here: look at the id again; one that was "
-            "never seen is closed only where that is said"
+            "never seen is closed only with allow_unknown (okeyctl: --unknown)"
         )

@@ -29,7 +29,7 @@ _BROKEN_WRITE: Final = (grpc.StatusCode.INTERNAL, "Internal error from Core")
 # Trailing metadata is limited to 8 KiB by most peers; a longer status would arrive as
 # RESOURCE_EXHAUSTED.
 _MAX_MESSAGE_CHARS: Final = 1_000
-_MAX_VIOLATIONS: Final = 8
+MOST_VIOLATIONS: Final = 8
 
 
 class Unauthenticated(OkeyError):
@@ -53,7 +53,7 @@ class InvalidField(InvalidInput):
 
     def __init__(self, violations: tuple[FieldViolation, ...]) -> None:
         super().__init__(
-            "; ".join(f"{v.field}: {v.description}" for v in violations[:_MAX_VIOLATIONS])
+            "; ".join(f"{v.field}: {v.description}" for v in violations[:MOST_VIOLATIONS])
         )
         self.violations = violations
 
@@ -167,7 +167,7 @@ def to_status(error: BaseException) -> status_pb2.Status | None:
     status = _status(code_of(error), error.reason, str(error), metadata)
     if isinstance(error, InvalidField):
         bad_request = error_details_pb2.BadRequest()
-        for violation in error.violations[:_MAX_VIOLATIONS]:
+        for violation in error.violations[:MOST_VIOLATIONS]:
             bad_request.field_violations.add(
                 field=violation.field, description=violation.description
             )

@@ -3,7 +3,7 @@ worked on.
 
 Request and response bodies, tokens and secrets never reach a line: a message that is passed in
 anyway is written as the name of its type. Lines go to stderr, also those of libraries that use the
-standard logging module.
+standard logging module; of what gRPC says about its peers only so many (``library_noise``).
 """
 
 import logging
@@ -22,6 +22,8 @@ from google.protobuf.message import Message
 from pydantic import SecretBytes, SecretStr
 from structlog.stdlib import BoundLogger
 from structlog.typing import EventDict, Processor, WrappedLogger
+
+from okey_runtime.library_noise import LibraryNoise
 
 _NEVER_LOGGED: Final = frozenset({"token", "authorization", "password", "secret", "seed"})
 _REDACTED: Final = "<redacted>"
@@ -80,6 +82,7 @@ def configure_logging(
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
+    handler.addFilter(LibraryNoise())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)

@@ -13,7 +13,7 @@ from cryptography import x509
 from okey_runtime.auth import TokenExpired
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Identity, Role
-from okey_runtime.served import Connection
+from okey_runtime.origin import Connection
 
 _MOST_KEPT: Final = 1_000
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable
 from types import TracebackType
 from typing import Any, Final, NoReturn, Protocol, TypeAlias
 
@@ -29,6 +29,7 @@ from okey_runtime.identity import Identity, Role, set_current_identity
 from okey_runtime.limits import Gate
 from okey_runtime.logging import get_logger
 from okey_runtime.metrics import MethodMetrics
+from okey_runtime.origin import Connection, Origin
 from okey_runtime.trace import adopt_trace
 from okey_runtime.trail import OperatorTrail
 
@@ -50,18 +51,6 @@ class Verifier(Protocol):
         ...
 
 
-class Connection(Protocol):
-    """What a call tells of the connection that it came over."""
-
-    def auth_context(self) -> Mapping[str, Any]:
-        """gRPC's properties of the peer."""
-        ...
-
-    def peer(self) -> str:
-        """gRPC's name of the other end."""
-        ...
-
-
 class Certificates(Protocol):
     """What tells from a connection's certificate who calls; ``Peers`` is the one for production."""
 
@@ -78,10 +67,12 @@ class Callers:
         verifier: Verifier,
         certificates: Certificates | None = None,
         bad_tokens: BadTokens | None = None,
+        edge_name: str = "",
     ) -> None:
         self._verifier = verifier
         self._certificates = certificates
         self._bad_tokens = bad_tokens
+        self._edge_name = edge_name
 
     def identify(self, metadata: Metadata, connection: Connection) -> Identity | None:
         """The caller; None where there is neither.
@@ -92,7 +83,8 @@ class Callers:
         if token is not None:
             if self._bad_tokens is None:
                 return self._verifier.verify(token)
-            with self._bad_tokens.looked_at(token, connection):
+            origin = Origin(metadata, connection, self._edge_name)
+            with self._bad_tokens.looked_at(token, origin):
                 return self._verifier.verify(token)
         return None if self._certificates is None else self._certificates.identify(connection)
 
@@ -196,6 +188,10 @@ class ServedCall:
             self._ended(_code_name(self._context.code()))
         elif isinstance(error, GeneratorExit) or _is_cancelled(error):
             self._ended("CANCELLED")
+        elif isinstance(error, grpc.aio.InternalError):
+            # It cannot be written to: its caller has gone, and gRPC is about to cancel it.
+            self._ended("CANCELLED")
+            raise asyncio.CancelledError("the caller has gone") from error
         elif isinstance(error, Exception | asyncio.CancelledError):
             await self._refuse(error)
 

@@ -200,6 +200,7 @@ class ServiceServer:
                 self.clock,
                 verifier.remembers,
             ),
+            settings.tls_edge_name,
         )
 
     def _verifier(self) -> TokenVerifier:

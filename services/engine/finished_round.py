@@ -10,9 +10,12 @@ from services.engine.record import Row
 
 @dataclass(frozen=True, slots=True)
 class FinishedRound:
-    """The rows from the deal to the round's end, with only the events between."""
+    """The rows from the deal to the round's end, with only the events between; ``players`` by seat
+    as the match started, empty for a house seat.
+    """
 
     match_id: str
+    players: tuple[str, ...]
     commitment: bytes
     rows: tuple[Row, ...]
 
@@ -25,17 +28,19 @@ def find_round(rows: Sequence[Row], match_no: int, round_no: int) -> FinishedRou
         RoundNotEnded: it is being played.
     """
     commitment, match_id, is_match, found = b"", "", False, list[Row]()
+    players: tuple[str, ...] = ()
     for row in rows:
         events: list[e.Event] = []
         for event in row.events:
             if isinstance(event, e.MatchStarted):
                 is_match, match_id = event.match_no == match_no, event.match_id
+                players = event.players
             is_deal = isinstance(event, e.RoundDealt) and event.round_no == round_no and is_match
             if is_deal or found or events:
                 events.append(event)
             if isinstance(event, e.RoundEnded) and events:
                 found.append(Row(row.seq, row.at_ms, tuple(events)))
-                return FinishedRound(match_id, commitment, tuple(found))
+                return FinishedRound(match_id, players, commitment, tuple(found))
             if not (found or events):
                 commitment = _sealed(event) or commitment
         if events:

@@ -64,6 +64,7 @@ ACCESS: Final = AccessTable.of(
         "GetTable": _WATCHERS,
         "LocateTable": _WATCHERS,
         "WhereAmI": _PLAYER | _LOBBY,
+        "GetDisplayNames": _WATCHERS,
         "ArrangeRack": _PLAYER,
         "Play": _PLAYER,
         "WatchTable": _WATCHERS,
@@ -228,6 +229,15 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
             return engine_pb2.WhereAmIResponse(seat=-1)
         return engine_pb2.WhereAmIResponse(table_id=table_id, seat=seat, address=self._address)
 
+    async def GetDisplayNames(
+        self, request: engine_pb2.GetDisplayNamesRequest, context: Context
+    ) -> engine_pb2.GetDisplayNamesResponse:
+        """Names by player, from the database, which an erased one has left."""
+        self._shedding.refuse_if_busy()
+        names = await self._journal.names(request.player_ids)
+        shown = {player: name for player, name in names.items() if name}
+        return engine_pb2.GetDisplayNamesResponse(display_names=shown)
+
     @forwarded
     async def ArrangeRack(
         self, request: engine_pb2.ArrangeRackRequest, context: Context
@@ -289,6 +299,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         return engine_pb2.ListEventsResponse(
             match_id=found.match_id,
             commitment=found.commitment,
+            players=found.players,
             rows=[
                 engine_pb2.RoundRow(
                     seq=row.seq,

@@ -72,9 +72,16 @@ def check_origin(headers: Headers, hosts: Collection[str]) -> None:
     origin = headers.get("origin")
     if origin is None:
         return
-    found = urlsplit(origin.lower())
-    if found.scheme not in ("http", "https") or found.netloc != host:
+    if not _is_of(origin.lower(), host):
         raise OriginRefused(f"pages of {quoted(origin)} may not call {quoted(host)}")
+
+
+def _is_of(origin: str, host: str) -> bool:
+    try:
+        found = urlsplit(origin)
+    except ValueError:  # such as "http://[", which is no address
+        return False
+    return found.scheme in ("http", "https") and found.netloc == host
 
 
 def _name(host: str) -> str:
@@ -120,5 +127,5 @@ class Guard:
 
 def _route(path: str) -> str:
     """What an address is counted as; there are few of them, whatever is asked for."""
-    first = path.split("/")[1]
+    first = path.removeprefix("/").partition("/")[0]  # "OPTIONS *" has no stroke
     return first if first in _ROUTES else "page" if first in _PAGES else "other"

@@ -81,7 +81,7 @@ OFFERED: Final[Mapping[str, Rpc]] = {
         engine_pb2.DESCRIPTOR,
         "TableService",
         "LeaveSeat AddNonce Act Forfeit ReturnToSeat PlayOn GetTable LocateTable WhereAmI "
-        "ArrangeRack ListEvents",
+        "GetDisplayNames ArrangeRack ListEvents",
     ),
     **_rpcs("wallet", wallet_pb2.DESCRIPTOR, "WalletService", "GetAccount ListPostings"),
     **_rpcs(

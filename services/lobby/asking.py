@@ -12,7 +12,6 @@ from typing import Final
 from okey_runtime.clock import Clock
 from okey_runtime.errors import RpcFailure
 from services.lobby.engine_calls import CLOSED
-from services.lobby.engine_tables import Sitting
 from services.lobby.player_ratings import PlayerRatings
 from services.lobby.ticket import (
     QuickMatchUnavailable,
@@ -23,10 +22,13 @@ from services.lobby.ticket import (
     Wish,
 )
 from services.lobby.ticket_store import TicketStore
-from services.lobby.whereabouts import Whereabouts
+from services.lobby.whereabouts import Place, Whereabouts
 
 HOLD_MS: Final = 10_000
 """How long a ticket is not matched while its player gives an old seat up; that takes less."""
+
+
+_MATCHED: Final = (TicketState.SEATING, TicketState.SEATED)
 
 
 class Asking:
@@ -52,7 +54,7 @@ class Asking:
         """
         place = await self._whereabouts.of(authorization)
         if place is not None and not place.is_done:
-            return self._led_back(wish, place.sitting)
+            return self._led_back(wish.player, place)
         ratings = await self._ratings.of([wish.player], wish.terms.variant)
         rated = replace(wish, rating_milli=ratings[wish.player])
         if place is None:
@@ -61,36 +63,65 @@ class Asking:
         table_id, request_id = place.sitting.table_id, f"next-{ticket.ticket_id}"
         if not await self._whereabouts.leave(authorization, table_id, request_id):
             await self.stop_waiting(wish.player)
-            return self._led_back(wish, place.sitting)
+            return self._led_back(wish.player, place)
         return await self._tickets.let_go(wish.player, ticket.ticket_id)
 
     async def _handed_in(self, wish: Wish, authorization: str) -> Ticket:
-        """An erasure closes the id and then takes the ticket back; one that came in after that goes
-        here, so that no name stays (``PLAYER_CLOSED``). Who has a seat cannot be erased.
+        """The engine is asked again once the ticket is there, so that none outlives what happened
+        since the first look, unseen by whoever looked for a ticket then:
+
+        - An erasure closes the id and then takes the ticket back; one that came in after that goes
+          here, so that no name stays (``PLAYER_CLOSED``). Who has a seat cannot be erased.
+        - Who sat down by itself waits no longer (W3).
         """
         ticket = await self._tickets.enqueue(wish)
         try:
-            await self._whereabouts.refuse_closed(authorization)
+            place = await self._whereabouts.of(authorization)
         except RpcFailure as failure:
             if failure.reason == CLOSED:
                 await self.stop_waiting(wish.player)
             raise
-        return ticket
+        return ticket if place is None else await self._sitting_now(wish.player, place)
+
+    async def _sitting_now(self, player: str, place: Place) -> Ticket:
+        """The ticket that the seat came from, or led back where the player took it by itself."""
+        await self.stop_waiting(player)
+        ticket = await self._tickets.look(player)
+        is_from_it = ticket.state in _MATCHED and ticket.table_id in ("", place.sitting.table_id)
+        return ticket if is_from_it else self._led_back(player, place)
+
+    async def sat_down(self, player: str, table_id: str, authorization: str) -> None:
+        """Who sits down by itself no longer waits; the engine would refuse a second seat.
+
+        But a request that comes again, late, sits nobody down: its seat was left meanwhile, and a
+        ticket that was handed in since then goes on.
+        """
+        if await self._is_waiting(player) and await self._whereabouts.may_sit_at(
+            table_id, authorization
+        ):
+            await self.stop_waiting(player)
+
+    async def _is_waiting(self, player: str) -> bool:
+        try:
+            return (await self._tickets.look(player)).state.is_live
+        except (TicketNotFound, QuickMatchUnavailable):
+            return False
 
     async def stop_waiting(self, player: str) -> None:
-        """Who sits down by itself no longer waits; the engine would refuse a second seat."""
+        """Take the ticket back, if there is one that can be."""
         try:
             await self._tickets.cancel(player)
         except (TicketNotFound, TicketBeingSeated, QuickMatchUnavailable):
             return
 
-    def _led_back(self, wish: Wish, sitting: Sitting) -> Ticket:
+    def _led_back(self, player: str, place: Place) -> Ticket:
+        """Whatever was asked for, what is played for is that table's."""
         return Ticket(
-            player=wish.player,
+            player=player,
             ticket_id="",
-            terms=wish.terms,
+            terms=place.terms,
             state=TicketState.SEATED,
             enqueued_ms=self._clock.now_ms(),
-            table_id=sitting.table_id,
-            seat=sitting.seat,
+            table_id=place.sitting.table_id,
+            seat=place.sitting.seat,
         )

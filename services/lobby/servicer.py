@@ -47,5 +47,5 @@ class LobbyServicer(TableServicer, TicketServicer, lobby_pb2_grpc.LobbyServiceSe
         quick_match: QuickMatch,
     ) -> None:
         TicketServicer.__init__(self, quick_match, limits)
-        stop_waiting = quick_match.asking.stop_waiting
-        TableServicer.__init__(self, engine, bot_bank, tables, watches, limits, stop_waiting)
+        sat_down = quick_match.asking.sat_down
+        TableServicer.__init__(self, engine, bot_bank, tables, watches, limits, sat_down)

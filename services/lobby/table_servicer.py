@@ -17,7 +17,8 @@ from services.lobby.wire import terms_from
 class TableServicer:
     """Makes, lists, watches, joins and leaves tables.
 
-    ``stop_waiting`` ends the quick-match ticket of a player who has sat down without it.
+    ``sat_down`` hears which player has sat down at which table without quick match, with the
+    player's metadata: its ticket ends.
     """
 
     def __init__(
@@ -27,14 +28,14 @@ class TableServicer:
         tables: TableList,
         watches: ListWatches,
         limits: Limits,
-        stop_waiting: Callable[[str], Awaitable[None]],
+        sat_down: Callable[[str, str, str], Awaitable[None]],
     ) -> None:
         self._engine = engine
         self._bot_bank = bot_bank
         self._tables = tables
         self._watches = watches
         self._limits = limits
-        self._stop_waiting = stop_waiting
+        self._sat_down = sat_down
 
     async def CreateTable(
         self, request: lobby_pb2.CreateTableRequest, context: Context
@@ -56,7 +57,7 @@ class TableServicer:
             request.house_fill_after_ms,
             request.is_private,
         )
-        await self._stop_waiting(caller.subject)
+        await self._sat_down(caller.subject, opened.table_id, authorization_of(context))
         return lobby_pb2.CreateTableResponse(
             table_id=opened.table_id, seat=opened.seat, invite=opened.invite
         )
@@ -88,7 +89,7 @@ class TableServicer:
             request.seat if request.HasField("seat") else None,
             request.invite,
         )
-        await self._stop_waiting(caller.subject)
+        await self._sat_down(caller.subject, request.table_id, authorization_of(context))
         return lobby_pb2.JoinTableResponse(seat=sitting.seat)
 
     async def LeaveTable(

@@ -125,7 +125,12 @@ class TicketWatch:
             return
         ticket = ticket_of(watcher.player, shown)
         if ticket is None:
-            watcher.tell(TicketNotFound(f"{watcher.player} has no ticket any more"))
+            watcher.tell(
+                TicketNotFound(
+                    f"{watcher.player} has no ticket, or none any more: hand one in with "
+                    "EnqueueTicket"
+                )
+            )
             return
         if not ticket.state.is_live:
             watcher.tell(ticket)

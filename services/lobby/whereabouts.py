@@ -9,6 +9,8 @@ from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey_runtime.errors import RpcFailure
 from services.lobby.engine_calls import BOUND, NOT_THERE, asked
 from services.lobby.engine_tables import Sitting
+from services.lobby.terms import Terms
+from services.lobby.wire import terms_from
 
 _MATCH_IS_OVER: Final = (
     table_pb2.PHASE_PLAYING,
@@ -20,11 +22,12 @@ _MATCH_IS_OVER: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a player sits. Who only decides about the Nachspiel, or whose match is over, is done
-    there; everybody else is bound to it (W3).
+    """Where a player sits, and what is played for there. Who only decides about the Nachspiel, or
+    whose match is over, is done there; everybody else is bound to it (W3).
     """
 
     sitting: Sitting
+    terms: Terms
     is_done: bool
 
 
@@ -38,7 +41,8 @@ class Whereabouts:
         """Where the player of that ``authorization`` metadata sits, None if nowhere.
 
         Raises:
-            RpcFailure: the engine could not be asked.
+            RpcFailure: the player's id is closed for good (``CLOSED``), or the engine could not be
+                asked.
         """
         found = await asked(self._tables.WhereAmI, engine_pb2.WhereAmIRequest(), authorization)
         if not found.table_id:
@@ -50,15 +54,16 @@ class Whereabouts:
             if failure.reason in NOT_THERE:
                 return None
             raise
-        return Place(Sitting(found.table_id, found.seat), is_done(seen.view))
+        terms = terms_from(seen.view.config)
+        return Place(Sitting(found.table_id, found.seat), terms, is_done(seen.view))
 
-    async def refuse_closed(self, authorization: str) -> None:
-        """Return if the player's id is not closed for good.
-
-        Raises:
-            RpcFailure: it is (``CLOSED``), or the engine could not be asked.
-        """
-        await asked(self._tables.WhereAmI, engine_pb2.WhereAmIRequest(), authorization)
+    async def may_sit_at(self, table_id: str, authorization: str) -> bool:
+        """Whether the player sits at that table, or nobody can say."""
+        try:
+            found = await asked(self._tables.WhereAmI, engine_pb2.WhereAmIRequest(), authorization)
+        except RpcFailure:
+            return True
+        return found.table_id == table_id
 
     async def leave(self, authorization: str, table_id: str, request_id: str) -> bool:
         """Give the player's seat up, free of charge; False where it is bound to a match now.

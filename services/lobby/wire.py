@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from okey.api.common.v1 import common_pb2
+from okey.api.common.v1 import common_pb2, table_pb2
 from okey.api.lobby.v1 import lobby_pb2
 from services.lobby.terms import Terms
 from services.lobby.ticket import Ticket, TicketState
@@ -19,8 +19,8 @@ _STATES: Final = {
 }
 
 
-def terms_from(message: lobby_pb2.TableTerms) -> Terms:
-    """The terms with every default filled in."""
+def terms_from(message: lobby_pb2.TableTerms | table_pb2.TableConfig) -> Terms:
+    """The terms with every default filled in; an open table's settings hold them in full."""
     return Terms.of(
         variant=message.variant,
         mode=message.mode,

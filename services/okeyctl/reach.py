@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +14,7 @@ from joserfc.jwk import OKPKey
 from okey_runtime.auth import Role, load_signing_key, mint
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import SystemClock
-from okey_runtime.dev_platform import DevPlatform
+from okey_runtime.dev_platform import DevPlatform, PlatformNotRunning, dev_key_file
 from okey_runtime.dialling import DialSettings
 from okey_runtime.service_token import MetadataProvider, ServiceToken, fixed_token
 from okey_runtime.tls import ClientTls, Plaintext, Security
@@ -77,6 +77,37 @@ def security_of(service: str) -> Security:
     if service == "engine" and settings.tls_engine_name and isinstance(security, ClientTls):
         return security.named(settings.tls_engine_name)
     return security
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """A development key, and one line that tells whose it is and in which file."""
+
+    key: OKPKey = field(repr=False)
+    origin: str
+
+
+def signing_key(data_dir: Path) -> SigningKey:
+    """The key of the platform that runs with ``data_dir``; where none does, this user's, with which
+    the next one is going to sign.
+
+    Raises:
+        PlatformNotRunning: none does, and the user has no key; the message names the file.
+        KeyFileBroken: the key cannot be used.
+    """
+    folder = data_dir.absolute()
+    try:
+        file = DevPlatform.find(data_dir).key_file
+    except PlatformNotRunning as error:
+        file = dev_key_file().absolute()
+        if not file.exists():
+            raise PlatformNotRunning(
+                f"{error}; there is no development key {file} either"
+            ) from error
+        origin = f"signed with {file}; no platform runs with the data folder {folder}"
+    else:
+        origin = f"signed with {file}, the key of the platform with the data folder {folder}"
+    return SigningKey(load_signing_key(file), origin)
 
 
 def dev_token(

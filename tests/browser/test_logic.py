@@ -148,6 +148,78 @@ async def test_clocks_follow_the_message_that_travelled_least(modules: Modules) 
     assert await modules("core/clock.js", clock, heard) == [7000, 5000, 0]
 
 
+async def test_a_win_of_partners_is_told_to_both_sides(modules: Modules) -> None:
+    """O2: whoever of the side finished; the others read both names, and a draw is nobody's."""
+    told = """(m, mode, winner) => {
+        const t = (key, {name, partner} = {}) => [key, name, partner].filter(Boolean).join(" ");
+        t.signed = t.number = String;
+        t.has = () => true;
+        const names = ["A", "B", "C", "D"];
+        const match = {winner, players: names, kind: "OUTCOME_KIND_CANAK_WIN"};
+        const books = {chips: null, ratings: null};
+        const shown = (viewer) => m.resultView(t, {mode, can: new Set(), viewer},
+            {round: null, match, books, people: {names, viewer}});
+        const words = [0, 1, 2, -1].map(
+            (viewer) => shown(viewer).querySelector(".result-headline").textContent);
+        return [...words, shown(0).querySelectorAll(".is-winner").length];
+    }"""
+    ours = ["result.yourSideWon C", "result.sideWon A C", "result.yourSideWon A"]
+    finished = await modules("ui/result_view.js", told, "ESLI", 0)
+    assert finished == [*ours, "result.sideWon A C", 2]
+    partner_finished = await modules("ui/result_view.js", told, "ESLI", 2)
+    theirs = "result.sideWon C A"
+    assert partner_finished == [ours[0], theirs, ours[2], theirs, 2]
+    drawn = await modules("ui/result_view.js", told, "ESLI", -1)
+    assert drawn == ["result.matchDrawn"] * 4 + [0]
+    alone = await modules("ui/result_view.js", told, "NORMAL", 0)
+    assert alone == ["result.youWonMatch", *["result.wonMatch A"] * 3, 1]
+
+
+async def test_numbers_and_times_are_written_as_the_reader_is_used_to(modules: Modules) -> None:
+    """The first of the browser's locales in the chosen language; a minus is one, not a hyphen."""
+    written = """(m, language, wished) => {
+        const t = m.translator(language, wished);
+        return [t.number(-1234), t.moment(Date.UTC(2026, 10, 30, 12)).slice(0, 8)];
+    }"""
+    british = await modules("core/i18n.js", written, "en", ["de-DE", "en-GB", "en-US"])
+    assert british == ["−1,234", "30/11/20"]
+    assert await modules("core/i18n.js", written, "en", ["tr-TR"]) == ["−1,234", "11/30/26"]
+    assert await modules("core/i18n.js", written, "de", []) == ["−1.234", "30.11.26"]
+
+
+async def test_only_matches_that_were_played_can_be_watched_again(modules: Modules) -> None:
+    """M1: a stake that came back was for no match, unless it was held once more for it."""
+    found = """(m, rows) => [...m.matchesPlayed(
+        rows.map(([kind, match_id]) => ({kind: `JOURNAL_KIND_${kind}`, match_id})))].sort()"""
+    rows = [
+        ["WELCOME", ""],
+        ["HOLD", "lost-1"],
+        ["HOLD", "left-1"],
+        ["VOID_HOLD", "left-1"],
+        ["HOLD", "came-back-1"],
+        ["VOID_HOLD", "came-back-1"],
+        ["HOLD", "came-back-1"],
+        ["SETTLE", "came-back-1"],
+    ]
+    assert await modules("core/statement.js", found, rows) == ["came-back-1", "lost-1"]
+
+
+async def test_players_of_one_name_are_told_apart(modules: Modules) -> None:
+    """By the end of their ids; whoever has no name is shown as nobody's namesake."""
+    shown = """(m, names) => {
+        const rows = ["guest-00a1", "guest-00b2", "guest-00c3", "guest-00d4"];
+        const found = m.named(rows.map((playerId) => ({playerId})), names, "Unnamed");
+        return found.map(({name, mark}) => [name, mark]);
+    }"""
+    names = {"guest-00a1": "Ayşe", "guest-00b2": "Mehmet", "guest-00c3": "Ayşe"}
+    assert await modules("core/names.js", shown, names) == [
+        ["Ayşe", "00a1"],
+        ["Mehmet", ""],
+        ["Ayşe", "00c3"],
+        ["Unnamed", ""],
+    ]
+
+
 async def test_what_happened_in_missed_rows_is_not_lost(modules: Modules) -> None:
     """Rows that are sent again carry no view: their events come with the next view."""
     steps = """(m) => {

@@ -53,6 +53,26 @@ async def test_two_browsers_play_a_canak_match_to_the_end(come: Come) -> None:
         require_nothing_hidden_came(player, seat)
     await require_fair(ayse)
     await watch_again(mehmet)
+    await play_on(ayse, mehmet, table_id)
+
+
+async def play_on(stays: Player, leaves: Player, table_id: str) -> None:
+    """Ç8, Ç9: who plays on waits at the kasa; who went to the lobby finds it there, and may pay."""
+    await leaves.page.keyboard.press("Escape")
+    await leaves.page.click(".centre [data-do=leave]")
+    await stays.page.keyboard.press("Escape")
+    await expect(stays.page.locator(".play-on")).to_contain_text("20 chips stand in the kasa")
+    await stays.shoot("nachspiel")
+    await stays.page.click(".centre [data-do=playOn]")
+    await expect(stays.page.locator(".wait-title")).to_have_text("The kasa stands!")
+    await leaves.page.click(".filters summary")
+    await leaves.page.locator(".filters [name=kasa]").check()
+    row = leaves.page.locator(".table-row", has=leaves.page.locator(f"[data-table='{table_id}']"))
+    await expect(row).to_contain_text("kasa stands")
+    await leaves.join(table_id)
+    for player in (stays, leaves):
+        await expect(player.tiles.first).to_be_visible()
+        await expect(player.page.locator(".purse .chips-kasa .chips-amount")).to_have_text("40")
 
 
 async def require_fair(player: Player) -> None:
@@ -60,7 +80,7 @@ async def require_fair(player: Player) -> None:
     await player.page.locator(".result [data-do=openFairness]").click()
     checks = player.page.locator(".checks li")
     await expect(checks).to_have_count(8)
-    assert await player.page.locator(".checks .is-wrong").count() == 0
+    await expect(player.page.locator(".checks .is-wrong")).to_have_count(0)
     await player.shoot("fairness")
 
 
@@ -126,6 +146,27 @@ async def in_order(one: Player, other: Player) -> tuple[Player, Player]:
     await one.page.wait_for_selector(".rack")
     await other.page.wait_for_selector(".rack")
     return (one, other) if await one.tiles.count() == 15 else (other, one)
+
+
+async def test_cift_is_announced_binds_and_is_taken_back(come: Come) -> None:
+    """H10, H11, H12: everybody sees it; while it stands only pairs finish."""
+    ayse, mehmet = await come("Ayşe"), await come("Mehmet")
+    table_id = await ayse.make_table("solo", seats="2", bots="BOT_LEVEL_EASY")
+    await mehmet.page.goto(f"{mehmet.url}table/{table_id}")
+    await ayse.wait_for_turn()
+    await ayse.draw()
+    await ayse.actions.locator("[data-do=announceCift]").click()
+    for player in (ayse, mehmet):
+        await expect(player.page.locator(".seat-bottom .badge-cift")).to_be_visible()
+    await ayse.page.click("[data-do=arrange][data-how=pairs]")
+    await ayse.shoot("cift")
+    await ayse.tiles.first.click()
+    await ayse.actions.locator("[data-do=finish]").click()
+    await expect(ayse.page.locator(".toast")).to_contain_text("only seven pairs finish")
+    await ayse.actions.locator("[data-do=withdrawCift]").click()
+    for player in (ayse, mehmet):
+        await expect(player.page.locator(".badge-cift")).to_have_count(0)
+    await ayse.discard_last()
 
 
 async def test_giving_up_names_its_price_first(come: Come) -> None:

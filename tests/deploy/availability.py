@@ -9,6 +9,8 @@ from typing import Final
 from tests.deploy.manifests import Platform, Workload
 
 APART: Final = ("topology.kubernetes.io/zone", "kubernetes.io/hostname")
+_KNOWN_AFTER_S: Final = 5
+"""For how long the cluster's DNS keeps an answer."""
 _PART: Final = "app.kubernetes.io/part-of"
 
 
@@ -28,13 +30,15 @@ def pods_are_selected_by_their_own_labels(platform: Platform) -> list[str]:
 
 
 def roll_outs_add_before_they_take(platform: Platform) -> list[str]:
-    """One more, then one less, so that nobody is missed."""
+    """One more, then one less once callers know of it, so that nobody is missed."""
     faults = []
     for name, workload in _kept_up(platform):
         rolling = workload.spec.strategy.rolling_update
         found = None if rolling is None else (rolling.max_unavailable, rolling.max_surge)
         if workload.spec.strategy.type != "RollingUpdate" or found != (0, 1):
             faults.append(f"{name}: rolls out as {workload.spec.strategy}")
+        if workload.spec.min_ready_seconds < _KNOWN_AFTER_S:
+            faults.append(f"{name}: the next one goes before callers know the new one")
     return faults
 
 

@@ -1,12 +1,16 @@
 """gRPC-Web as a browser speaks it: HTTP/1.1, frames in the body, trailers in the last frame."""
 
+import http.client
+import ssl
 import struct
 import urllib.request
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
 _TRAILERS: Final = 0x80
+_HEADERS: Final = {"content-type": "application/grpc-web+proto", "x-grpc-web": "1"}
 _HEAD: Final = struct.Struct(">BI")
 
 
@@ -22,13 +26,35 @@ class WebAnswer:
 def call(address: str, method: str, message: bytes, headers: Mapping[str, str]) -> WebAnswer:
     """One unary call to ``/package.Service/Method``."""
     request = urllib.request.Request(
-        f"http://{address}{method}",
-        data=_HEAD.pack(0, len(message)) + message,
-        headers={"content-type": "application/grpc-web+proto", "x-grpc-web": "1", **headers},
-        method="POST",
+        f"http://{address}{method}", _body(message), {**_HEADERS, **headers}, method="POST"
     )
     with urllib.request.urlopen(request, timeout=20) as answer:
-        body, told = answer.read(), {name.lower(): value for name, value in answer.headers.items()}
+        return _read(answer)
+
+
+def call_from(
+    host: str,
+    address: str,
+    method: str,
+    headers: Mapping[str, str],
+    trusted: ssl.SSLContext,
+) -> WebAnswer:
+    """The same with an empty message by TLS, from this address of the machine."""
+    at, _, port = address.rpartition(":")
+    connection = http.client.HTTPSConnection(
+        at, int(port), timeout=20, source_address=(host, 0), context=trusted
+    )
+    with closing(connection):
+        connection.request("POST", method, _body(b""), {**_HEADERS, **headers})
+        return _read(connection.getresponse())
+
+
+def _body(message: bytes) -> bytes:
+    return _HEAD.pack(0, len(message)) + message
+
+
+def _read(answer: http.client.HTTPResponse) -> WebAnswer:
+    body, told = answer.read(), {name.lower(): value for name, value in answer.headers.items()}
     messages, trailers = [], {}
     while body:
         kind, size = _HEAD.unpack_from(body)

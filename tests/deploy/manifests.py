@@ -241,12 +241,14 @@ class WorkloadSpec(_Part):
     selector: Selector = Selector()
     strategy: Strategy = Strategy()
     template: PodTemplate
+    min_ready_seconds: int = 0
+    """Deployments: for how long a new pod is ready before an old one has to go."""
     ttl_seconds_after_finished: int | None = None
     """Jobs: when a finished one is deleted."""
 
 
 class Workload(_Part):
-    """A Deployment, a StatefulSet or a Job."""
+    """A Deployment, a StatefulSet, a Job or the form of one."""
 
     kind: str
     metadata: Metadata
@@ -329,8 +331,13 @@ class Platform:
                 if one["kind"] in kinds:
                     yield name_of(one), one
 
+        kept = of_kind("Deployment", "StatefulSet", "Job")
+        forms = (
+            (n, {**m, "spec": part(m, "spec", "jobTemplate", "spec")})
+            for n, m in of_kind("CronJob")
+        )
         return cls(
-            {n: Workload.model_validate(m) for n, m in of_kind("Deployment", "StatefulSet", "Job")},
+            {n: Workload.model_validate(m) for n, m in (*kept, *forms)},
             {n: Service.model_validate(m) for n, m in of_kind("Service")},
             {n: ConfigMap.model_validate(m) for n, m in of_kind("ConfigMap")},
             {n: Secret.model_validate(m) for n, m in of_kind("Secret")},

@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +25,8 @@ class Case:
     fires: bool
     every: str = "1m"
     """How far samples are apart."""
+    namespaces: Mapping[str, bool] = field(default_factory=dict)
+    """Where there is more than one: in which of them it fires, told by the alert's label."""
 
 
 def check(rules: Path) -> str:
@@ -54,7 +56,12 @@ def unexpected(rules: Path, cases: Sequence[Case], folder: Path) -> str:
 
 
 def _test(case: Case) -> dict[str, object]:
-    firing = f'count(ALERTS{{alertname="{case.alert}", alertstate="firing"}}) > bool 0'
+    alerts = f'ALERTS{{alertname="{case.alert}", alertstate="firing"}}'
+    if case.namespaces:
+        firing = f"group by (namespace) ({alerts})"
+        labels = [f'{{namespace="{name}"}}' for name, fires in case.namespaces.items() if fires]
+    else:
+        firing, labels = f"count({alerts}) > bool 0", ["{}"] * case.fires
     return {
         "name": f"{case.alert} {'fires' if case.fires else 'is quiet'}",
         "interval": case.every,
@@ -63,7 +70,7 @@ def _test(case: Case) -> dict[str, object]:
             {
                 "expr": firing,
                 "eval_time": case.at,
-                "exp_samples": [{"labels": "{}", "value": 1}] if case.fires else [],
+                "exp_samples": [{"labels": each, "value": 1} for each in labels],
             }
         ],
     }

@@ -72,13 +72,19 @@ def migrations_are_given_their_database(platform: Platform) -> list[str]:
 
 
 def the_ledgers_owner_is_not_the_wallet(platform: Platform) -> list[str]:
-    """The password of the schema's owner lies in no volume that the wallet mounts."""
+    """The password of the schema's owner lies in no volume that the wallet mounts, and a store that
+    gives secrets by service account can tell the two apart.
+    """
     job, wallet = (platform.workloads.get(name) for name in ("wallet-migration", "wallet"))
     if job is None or wallet is None:
         return ["wallet: not deployed"]
     of_job = [volume for volume in job.pod.volumes if volume.holds_secrets]
     shared = [one.name for one in wallet.pod.volumes if one in of_job]
-    return [f"wallet: mounts {name}, as the ledger's owner does" for name in shared]
+    faults = [f"wallet: mounts {name}, as the ledger's owner does" for name in shared]
+    account = job.pod.service_account_name
+    if account not in platform.accounts or account == wallet.pod.service_account_name:
+        faults.append(f"wallet-migration: {account} is no account of its own")
+    return faults
 
 
 def _pairs(platform: Platform) -> Iterator[tuple[Workload, Workload]]:

@@ -23,7 +23,9 @@ def of_kind(manifests: list[Manifest], kind: str) -> dict[str, Manifest]:
 
 
 def certificates_name_services(manifests: list[Manifest]) -> list[str]:
-    """Callers dial a service by its name; engines, dialled by address, by the name that is set."""
+    """Callers dial a service by its name; engines, dialled by address, by the name that is set; by
+    another the edge is known, who says where calls come from.
+    """
     names = {
         name: cast("list[str]", part(one, "spec").get("dnsNames", []))
         for name, one in of_kind(manifests, "Certificate").items()
@@ -31,9 +33,13 @@ def certificates_name_services(manifests: list[Manifest]) -> list[str]:
     faults = [f"{name}: not in its certificate" for name in SERVICES if name not in names[name]]
     platform = Platform.read(manifests)
     for name in SERVICES:
-        dialled = platform.environment(platform.workloads[name]).get("OKEY_TLS_ENGINE_NAME")
-        if dialled not in names["engine"]:
-            faults.append(f"{name}: takes engines for {dialled}")
+        variables = platform.environment(platform.workloads[name])
+        for holder, variable in (
+            ("engine", "OKEY_TLS_ENGINE_NAME"),
+            ("edge", "OKEY_TLS_EDGE_NAME"),
+        ):
+            if variables.get(variable) not in names[holder]:
+                faults.append(f"{name}: takes {variables.get(variable)} for the {holder}")
     return faults
 
 
@@ -103,6 +109,8 @@ SPOILED: Final[dict[Policy, tuple[Mutation, ...]]] = {
         put("Certificate/engine", "spec/dnsNames", ["motor"]),
         put("ConfigMap/okey-common", "data/OKEY_TLS_ENGINE_NAME", "motor"),
         drop("ConfigMap/okey-common", "data/OKEY_TLS_ENGINE_NAME"),
+        put("Certificate/edge", "spec/dnsNames", ["front"]),
+        drop("ConfigMap/okey-common", "data/OKEY_TLS_EDGE_NAME"),
     ),
     services_are_scraped: (
         drop("ServiceMonitor/okey"),

@@ -1,9 +1,13 @@
 """Envoy with the configuration that is deployed carries gRPC and gRPC-Web to real services."""
 
 import asyncio
+import re
+import ssl
+import urllib.error
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +24,7 @@ from okey_runtime.served import Context
 from okey_runtime.server import ServiceServer
 from tests.deploy import grpc_web
 from tests.deploy.edge import RunningEdge, lay_out_certificates, local_edge, running
+from tests.deploy.test_rules import OF_ENVOY
 from tests.fixtures.apps import app_of
 from tests.fixtures.certificates import Authority
 from tests.fixtures.issuer import Issuer
@@ -169,6 +174,42 @@ async def test_both_sides_speak_tls_where_there_are_certificates(tmp_path: Path)
     assert account.account == "player:ayse"
 
 
+async def test_bad_tokens_of_one_caller_lock_no_other_out(tmp_path: Path) -> None:
+    """All of them come from Envoy's address; the wallet counts them by those that Envoy tells."""
+    authority, issuer = Authority(tmp_path), Issuer(tmp_path)
+    settings = {
+        "tls_require_client_cert": True,
+        "tls_edge_name": "edge",
+        "bad_tokens_per_s": 1,
+        "bad_tokens_burst": 2,
+        **authority.issue("wallet", "wallet").settings(),
+    }
+    app = app_of("wallet", issuer, tmp_path, f"sqlite:///{tmp_path}/wallet.db", **settings)
+    lay_out_certificates(tmp_path, authority.issue("edge", "localhost", "edge"))
+    trusted, numbers = ssl.create_default_context(cafile=str(authority.ca)), count(1)
+
+    async with ServiceServer(app) as server:
+        configured = local_edge({"wallet": [server.address]}, str(tmp_path))
+        async with running(configured, tmp_path) as edge:
+            await edge.sees({"wallet": 1})
+            at = edge.address.replace("127.0.0.1", "localhost")
+
+            async def told(host: str, token: str) -> str:
+                """What the wallet says to who claims to be somebody else each time."""
+                claimed = {"x-forwarded-for": f"192.0.2.{next(numbers)}"}
+                bearer = {"authorization": f"Bearer {token}"}
+                answer = await asyncio.to_thread(
+                    grpc_web.call_from, host, at, GET_ACCOUNT, claimed | bearer, trusted
+                )
+                return answer.trailers["grpc-message"]
+
+            shown = [await told("127.0.0.2", "bad") for _ in range(3)]
+            neighbour = await told("127.0.0.3", issuer.token("fatma"))
+
+    assert ["more than 1 bad tokens" in each for each in shown] == [False, False, True]
+    assert "account" in neighbour
+
+
 async def test_what_is_not_public_is_not_reached(wallet: Wallet, tmp_path: Path) -> None:
     metadata = (("authorization", f"Bearer {wallet.token}"),)
     async with running(local_edge({"wallet": [wallet.address]}), tmp_path) as edge:
@@ -236,6 +277,36 @@ async def test_who_is_not_ready_gets_no_calls(
     async with asyncio.timeout(20):
         while {await where(edge) for _ in range(10)} != {staying.address}:
             pass
+
+
+async def test_what_alerts_look_at_is_on_its_page(
+    edge: RunningEdge, replicas: tuple[Replica, Replica]
+) -> None:
+    for replica in replicas:
+        replica.refuses = True
+    with pytest.raises(grpc.aio.AioRpcError, match="leaving"):
+        await where(edge)
+    with pytest.raises(urllib.error.HTTPError, match="503"):
+        await asyncio.to_thread(grpc_web.call, edge.address, GET_ACCOUNT, b"", {})
+
+    _, page = await edge.telemetry("/metrics")
+    assert set(re.findall(r"^# TYPE (\S+)", page, re.MULTILINE)) >= OF_ENVOY
+    for counted in (
+        'envoy_cluster_upstream_rq_retry_limit_exceeded{envoy_cluster_name="engine"} 1',
+        'envoy_cluster_upstream_rq_xx{envoy_response_code_class="5",envoy_cluster_name="wallet"} 1',
+        'envoy_cluster_membership_healthy{envoy_cluster_name="wallet"} 0',
+    ):
+        assert counted in page
+
+
+async def test_the_certificate_that_ends_first_is_told(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    lay_out_certificates(tmp_path, authority.issue("edge", "localhost", days=6))
+
+    async with running(local_edge({}, str(tmp_path)), tmp_path) as edge:
+        _, page = await edge.telemetry("/metrics")
+
+    assert "envoy_server_days_until_first_cert_expiring{} 5" in page
 
 
 async def test_telemetry_shows_nothing_else_of_the_administration(edge: RunningEdge) -> None:

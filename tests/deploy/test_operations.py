@@ -1,6 +1,8 @@
 """docs/operations.md says what is so: its arithmetic, its alerts, and what it names."""
 
 import re
+from inspect import signature
+from math import ceil
 from pathlib import Path
 from typing import Final
 
@@ -8,13 +10,16 @@ import pytest
 import yaml
 
 from okey_runtime.config import ServiceSettings
+from okey_runtime.redis import open_redis
 from services.lobby.app import MAX_CONNECTIONS as LOBBY_TO_REDIS
 from tests.deploy.code import KEEPERS
-from tests.deploy.manifests import DEPLOY, ROOT, build, name_of
+from tests.deploy.manifests import DEPLOY, ROOT, Platform, build, name_of
 
 PAGE: Final = (ROOT / "docs" / "operations.md").read_text("utf-8")
 SURGE: Final = 1
 """A roll-out starts one pod more of each."""
+SPARE: Final = 100
+"""Connections to PostgreSQL that are left for others."""
 
 
 def most_pods() -> dict[str, int]:
@@ -35,20 +40,36 @@ def each_connects() -> int:
     return default
 
 
+def most_while_rolling_out(service: str) -> int:
+    """With those that were told to end and still hold their connections."""
+    pods = most_pods()[service]
+    spec = Platform.read(build(DEPLOY / "overlays" / "prod")).workloads[service].spec
+    ending = ceil(spec.template.spec.termination_grace_period_seconds / spec.min_ready_seconds)
+    return pods + SURGE + min(pods, ending)
+
+
 @pytest.mark.parametrize("service", KEEPERS)
 def test_connections_of_each_service_are_what_production_scales_to(service: str) -> None:
-    pods = most_pods()[service]
-    row = f"| {service} | {pods} | {pods + SURGE} | {(pods + SURGE) * each_connects()} |"
+    most = most_while_rolling_out(service)
 
-    assert row in PAGE
+    assert f"| {service} | {most_pods()[service]} | {most} | {most * each_connects()} |" in PAGE
 
 
 def test_connections_together_are_the_sum_of_all() -> None:
-    pods = most_pods()
-    together = sum((pods[name] + SURGE) * each_connects() + 1 for name in KEEPERS)
+    together = sum(most_while_rolling_out(name) * each_connects() + 1 for name in KEEPERS)
+    [allowed] = re.findall(r"Set `max_connections` to (\d+)", PAGE)
 
     assert f"| **{together}** |" in PAGE
-    assert f"{pods['lobby']} lobbies × {LOBBY_TO_REDIS}" in PAGE
+    assert int(allowed) >= together + SPARE
+
+
+def test_connections_to_redis_are_the_sum_of_both() -> None:
+    lobbies, ratings = most_while_rolling_out("lobby"), most_while_rolling_out("rating")
+    each = signature(open_redis).parameters["max_connections"].default
+    together = lobbies * LOBBY_TO_REDIS + ratings * each
+
+    told = f"{lobbies} lobbies × {LOBBY_TO_REDIS} + {ratings} ratings × {each}\n= {together:,} of"
+    assert told in PAGE
 
 
 def test_alerts_that_the_page_names_exist() -> None:

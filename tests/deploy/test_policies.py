@@ -129,6 +129,8 @@ SPOILED: Final[dict[Policy, tuple[Mutation, ...]]] = {
     ),
     schemas.the_ledgers_owner_is_not_the_wallet: (
         put("Job/wallet-migration", f"{POD}/volumes/0/secret/secretName", "wallet-secrets"),
+        put("Job/wallet-migration", f"{POD}/serviceAccountName", "wallet"),
+        drop("ServiceAccount/wallet-migration"),
     ),
     hardening.nodes_are_left_alone: (
         put("Deployment/engine", f"{POD}/hostNetwork", True),
@@ -150,6 +152,7 @@ SPOILED: Final[dict[Policy, tuple[Mutation, ...]]] = {
         put("Deployment/lobby", "spec/strategy", {"type": "Recreate"}),
         put("Deployment/lobby", "spec/strategy/rollingUpdate/maxUnavailable", 1),
         drop("Deployment/wallet", "spec/strategy"),
+        drop("Deployment/wallet", "spec/minReadySeconds"),
     ),
     availability.drains_take_one_pod_at_a_time: (
         drop("PodDisruptionBudget/engine"),

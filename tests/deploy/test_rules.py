@@ -10,9 +10,22 @@ import pytest
 import yaml
 from prometheus_client import REGISTRY
 
+from tools.manifests.alerts import PAGES
+
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "deploy" / "rules"
 SEVERITIES = {"critical", "warning"}
+OF_KUBERNETES = {"kube_job_failed", "kube_job_status_failed", "kube_job_status_succeeded"}
+"""From kube-state-metrics, which runs beside the Prometheus operator (docs/deploy.md)."""
+OF_ENVOY = {
+    "envoy_cluster_membership_healthy",
+    "envoy_cluster_upstream_rq_completed",
+    "envoy_cluster_upstream_rq_retry_limit_exceeded",
+    "envoy_cluster_upstream_rq_xx",
+    "envoy_server_days_until_first_cert_expiring",
+    "envoy_server_live",
+}
+"""Held against a real one's page by test_envoy.py."""
 
 
 def rules_of(path: Path) -> list[dict[str, Any]]:
@@ -54,7 +67,7 @@ def recorded() -> set[str]:
 
 @pytest.mark.parametrize("path", sorted(RULES.glob("*.yaml")), ids=lambda path: path.name)
 def test_rules_are_about_metrics_that_exist(path: Path) -> None:
-    known = metrics_of_ours() | recorded()
+    known = metrics_of_ours() | recorded() | OF_ENVOY | OF_KUBERNETES
     for rule in rules_of(path):
         named, name = metrics_in(rule["expr"]), rule.get("alert") or rule["record"]
         assert named or rule["expr"].startswith("vector("), f"{name} is about no metric of ours"
@@ -65,10 +78,25 @@ def test_rules_are_about_metrics_that_exist(path: Path) -> None:
 def test_alerts_say_how_bad_it_is_and_name_a_runbook_about_them(path: Path) -> None:
     for rule in rules_of(path):
         if "alert" in rule:
-            runbook = ROOT / rule["annotations"]["runbook"]
+            runbook = ROOT / rule["annotations"]["runbook_url"]
             assert rule["labels"]["severity"] in SEVERITIES
             assert rule["annotations"]["summary"]
             assert rule["alert"] in runbook.read_text("utf-8"), f"{runbook.name} is not about it"
+
+
+def test_links_of_the_operators_rules_are_addresses_of_pages_that_there_are() -> None:
+    rules = yaml.safe_load_all((ROOT / "deploy/components/monitoring/rules.yaml").read_text())
+    links = [
+        rule["annotations"]["runbook_url"]
+        for one in rules
+        for group in one["spec"]["groups"]
+        for rule in group["rules"]
+        if "alert" in rule
+    ]
+
+    assert links
+    assert [link for link in links if not link.startswith(PAGES)] == []
+    assert [link for link in links if not (ROOT / link.removeprefix(PAGES)).is_file()] == []
 
 
 def test_failures_of_the_objectives_are_codes_that_there_are() -> None:

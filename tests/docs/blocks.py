@@ -3,6 +3,7 @@
 The word after the language says what a test does with a block:
 
     ```sh run                 a command, run with those before it on the page, in one shell
+    ```sh run cluster         the same against a cluster, as `make cluster` starts one
     ```python file=a.py       written to that file, for the commands that follow
 """
 
@@ -34,6 +35,11 @@ class Block:
     def is_run(self) -> bool:
         """Whether it is a command that a test runs."""
         return self.language == "sh" and "run" in self.words
+
+    @property
+    def is_for_a_cluster(self) -> bool:
+        """Whether it is run against several processes of each service."""
+        return self.is_run and "cluster" in self.words
 
     @property
     def file(self) -> str | None:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Final
 
 from services.okeyctl.demo.platform import StartedPlatform
-from services.standalone.shape import SINGLE
+from services.standalone.shape import CLUSTER, SINGLE, Shape
 from tests.docs.blocks import ROOT, Block
 
 # What a command may write to is not linked: the data folder, and what is made.
 _OWN: Final = {".okey", ".git", "build", "dist"}
-_PORT: Final = re.compile(r"\b74\d\d\b")
+_PORT: Final = re.compile(r"\b7[45]\d\d\b")
 _MARK: Final = "::block"
 
 
@@ -37,17 +37,27 @@ def lay_out(folder: Path) -> None:
 class Sandbox:
     """Runs the blocks of a page in one shell, against a platform on other ports.
 
-    ``placeholders`` stand for what a page leaves to its reader, such as ``<table>``.
+    ``placeholders`` stand for what a page leaves to its reader, such as ``<table>``. The platform's
+    data folder is where it would be: ``.okey``, or ``.okey/cluster``.
     """
 
     def __init__(
-        self, folder: Path, platform: StartedPlatform, placeholders: Mapping[str, str]
+        self,
+        folder: Path,
+        platform: StartedPlatform,
+        placeholders: Mapping[str, str],
+        shape: Shape = SINGLE,
     ) -> None:
         self._folder = folder
-        self._platform = platform
         self._placeholders = placeholders
-        self._ports = real_ports(platform)
+        self._ports = real_ports(platform, shape)
+        self._environment = environment(platform, shape)
         lay_out(folder)
+        data = folder / ".okey"
+        if shape is CLUSTER:
+            data.mkdir()
+            data /= "cluster"
+        data.symlink_to(platform.data_dir)
 
     async def run(self, blocks: Iterable[Block]) -> Ran:
         """Run them in order until one fails; a block for a file is written there first."""
@@ -60,7 +70,7 @@ class Sandbox:
         process = await asyncio.create_subprocess_exec(
             *("bash", "-c", "\n".join(script)),
             cwd=self._folder,
-            env={**os.environ, **environment(self._platform)},
+            env={**os.environ, **self._environment},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=PIPE,
             stderr=STDOUT,
@@ -76,16 +86,21 @@ class Sandbox:
         return _PORT.sub(lambda port: self._ports.get(port[0], port[0]), text)
 
 
-def environment(platform: StartedPlatform) -> dict[str, str]:
-    """How `okeyctl` and the examples find the platform."""
+def environment(platform: StartedPlatform, shape: Shape) -> dict[str, str]:
+    """What a reader need not set: where the development key is, and, since the examples are not
+    rewritten, addresses in place of the ports that they begin with.
+    """
+    state_home = {"XDG_STATE_HOME": platform.environment_of_callers()["XDG_STATE_HOME"]}
+    if shape is CLUSTER:
+        return state_home
     services = ("lobby", "engine", "wallet", "rating")
-    addresses = {name.upper(): platform.state.address(name) for name in services}
-    return {**platform.environment_of_callers(), **addresses}
+    return state_home | {name.upper(): platform.state.address(name) for name in services}
 
 
-def real_ports(platform: StartedPlatform) -> dict[str, str]:
+def real_ports(platform: StartedPlatform, shape: Shape) -> dict[str, str]:
     """The port that a page names -> the one that the platform listens on."""
+    processes = platform.state.processes
     return {
-        str(SINGLE.first_port + index): platform.state.address(name).rpartition(":")[2]
-        for index, name in enumerate(SINGLE.names)
+        str(shape.first_port + index): processes[name].address.rpartition(":")[2]
+        for index, name in enumerate(shape.names)
     }

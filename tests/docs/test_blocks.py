@@ -1,35 +1,11 @@
-"""Every block that a reader copies is run by a test, or is named here with why it is not."""
+"""Every block that a reader copies is run by a test, or is named with why it is not."""
+
+import re
 
 import pytest
 
-from tests.docs.blocks import CODE, Block, all_blocks, blocks_of
-
-ELSEWHERE = {
-    ("README.md", "make run"): "starts platforms and all tests: tests/e2e and .ci/run do",
-    ("docs/quickstart.md", "make run"): "tests/e2e/test_standalone.py starts it",
-    ("docs/cluster.md", "make cluster"): "tests/e2e/test_cluster.py starts it",
-    ("docs/cluster.md", "export OKEY_DATA_DIR=$PWD/.okey/cluster"): "needs a cluster",
-    ("docs/cluster.md", "apt-get install iproute2 nftables libfaketime"): "changes the machine",
-    ("docs/cluster.md", ".venv/bin/okeyctl doctor"): "names hosts; docs/quickstart.md runs it",
-    ("docs/deploy.md", "docker build -f deploy/Dockerfile -t okey-platform:0.1.0 ."): (
-        "needs Docker and a cluster; tests/deploy builds and starts with what is here"
-    ),
-    (
-        "docs/operations.md",
-        "kubectl -n okey delete job -l okey/job=migration --ignore-not-found",
-    ): "needs a cluster",
-    ("docs/performance.md", "make bench"): "takes minutes",
-    ("examples/README.md", ".venv/bin/python -m examples.web.edge --port 8080"): (
-        "tests/docs/test_web.py starts the same Envoy on a free port"
-    ),
-    (
-        "examples/README.md",
-        "TOKEN=$(.venv/bin/okeyctl token --player web) node examples/web/first_table.js",
-    ): "tests/docs/test_web.py runs it",
-    ("docs/fairness.md", 'import { createHash, createHmac } from "node:crypto";'): (
-        "tests/docs/test_fairness.py runs it"
-    ),
-}
+from tests.docs.blocks import CODE, ROOT, Block, all_blocks, blocks_of
+from tests.docs.elsewhere import ELSEWHERE, OKEYCTL
 
 
 def unaccounted(blocks: list[Block], elsewhere: set[tuple[str, str]]) -> list[str]:
@@ -64,3 +40,10 @@ def test_blocks_are_read_with_line_words_and_file() -> None:
 def test_a_written_file_is_used_by_a_command_below_it(block: Block) -> None:
     later = [each for each in all_blocks() if each.page == block.page and each.is_run]
     assert any(block.file in each.text for each in later if each.line > block.line and block.file)
+
+
+def test_a_test_that_is_said_to_run_one_is_there() -> None:
+    reasons = " ".join([*ELSEWHERE.values(), *OKEYCTL.values()])
+    named = set(re.findall(r"tests/[a-z0-9_/]+(?:\.py)?", reasons))
+    assert len(named) > 5
+    assert sorted(each for each in named if not (ROOT / each).exists()) == []

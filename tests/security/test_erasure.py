@@ -9,7 +9,7 @@ import pytest
 from redis import Redis
 from typer.testing import CliRunner
 
-from okey.api.engine.v1 import engine_pb2, players_pb2, players_pb2_grpc
+from okey.api.engine.v1 import engine_pb2, players_pb2, players_pb2_grpc, table_pb2
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from okey.api.rating.v1 import rating_pb2
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
@@ -17,13 +17,14 @@ from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.service_token import fixed_token
 from services.okeyctl import player_data
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 from services.okeyctl.player_data import Ways
 from services.okeyctl.reach import Reach
 from tests.fixtures.valkey import Valkey
-from tests.integration.engine.platform import playing, refused
+from tests.integration.engine.platform import playing, refused, until
 from tests.security.stand import Everything, balanced
 
+Phase = table_pb2.Phase
 SERVICES = ("lobby", "engine", "wallet", "rating")
 
 
@@ -281,6 +282,13 @@ async def sat_at(world: Everything, engine: str, player: str) -> str:
     return table_id
 
 
+async def names_of(world: Everything, *players: str) -> dict[str, str]:
+    """What a stranger is told in place of the ids."""
+    stub = await world.tables_as("zoe")
+    request = engine_pb2.GetDisplayNamesRequest(player_ids=players)
+    return dict((await stub.GetDisplayNames(request)).display_names)
+
+
 async def test_the_name_leaves_every_engine_every_file_and_the_lobby(
     world: Everything, valkey_server: Valkey
 ) -> None:
@@ -296,6 +304,7 @@ async def test_the_name_leaves_every_engine_every_file_and_the_lobby(
     assert await is_shown(world, name, table_id, second.address)
     assert any(file.startswith("engine.db") for file in in_files(world, name))
     assert in_redis(valkey_server, name)
+    assert await names_of(world, player) == {player: name.decode()}
     told = json.loads(player_data.as_json(await player_data.export(ways(world), player)))
     assert told["lobby"]["ticket"]["display_name"] == name.decode()
     wallet = await world.wallet()
@@ -309,8 +318,36 @@ async def test_the_name_leaves_every_engine_every_file_and_the_lobby(
     assert ticket is not None
     assert ticket.display_name == ""
     assert not await is_shown(world, name, table_id, second.address)
+    assert await names_of(world, player) == {}
     assert in_files(world, name) == []
     async with asyncio.timeout(10):
         while await asyncio.to_thread(in_redis, valkey_server, name):
             pass  # the next list of tables is on its way
     await world.stop_beside("second")
+
+
+async def test_the_name_leaves_a_closed_table(world: Everything) -> None:
+    """T9: it is read on for a while after its end, and names are asked for then, too."""
+    player = "passer"
+    table_id = await world.open_table(player)
+    await world.take_seat(table_id, "companion")
+    await until(world, table_id, "zoe", lambda view: view.phase == Phase.PHASE_PLAYING)
+    operator = await world.operator()
+    await operator.VoidTable(
+        engine_pb2.VoidTableRequest(table_id=table_id, reason="over", request_id=world.request_id())
+    )
+
+    spectator = await world.tables_as("zoe")
+
+    async def names() -> set[str]:
+        shown = await spectator.GetTable(engine_pb2.GetTableRequest(table_id=table_id))
+        assert shown.view.phase == Phase.PHASE_CLOSED
+        return {seat.display_name for seat in shown.view.seats if seat.player == player}
+
+    assert await names() == {"Passer"}
+    wallet = await world.wallet()
+    account = wallet_pb2.GetAccountRequest(account=f"player:{player}")
+    while (await wallet.GetAccount(account)).balance != 10_000:
+        pass  # the stake is on its way back
+    await erase(world, player)
+    assert await names() == {""}

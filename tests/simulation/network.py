@@ -84,6 +84,10 @@ class ServedContext:
         """The code of an aborted call."""
         return self.status.code() if self.status is not None else None
 
+    def done(self) -> bool:
+        """Whether it has its status."""
+        return self.status is not None
+
     async def abort(
         self, code: grpc.StatusCode, details: str = "", trailing_metadata: Metadata = ()
     ) -> None:

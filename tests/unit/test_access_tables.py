@@ -102,9 +102,13 @@ def test_every_service_of_the_protos_is_served_once() -> None:
     assert len(declared) >= 7
 
 
-def test_the_roles_in_the_guide_are_those_in_the_code() -> None:
-    page = guide.roles(guide.PAGE.read_text("utf-8"))
-    assert {rpc: frozenset(map(Role, names)) for rpc, names in page.items()} == roles_in_code()
+def test_the_guide_tells_of_every_rpc_who_may_call_it_and_what_for() -> None:
+    """``guide.rpcs`` refuses a row without one of them."""
+    page = guide.rpcs(guide.PAGE.read_text("utf-8"))
+    in_code = roles_in_code(status_servicer.ACCESS)
+    declared = {f"{each.name}.{one.name}" for each in proto_services() for one in each.methods}
+    assert page.keys() == declared
+    assert {name: frozenset(map(Role, rpc.roles)) for name, rpc in page.items()} == in_code
 
 
 def test_the_roles_in_the_protos_are_those_in_the_code() -> None:

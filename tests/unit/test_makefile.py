@@ -80,3 +80,20 @@ def test_without_a_python_that_will_do_it_says_what_to_do(clone: Path, is_there:
     assert "3.11 or newer" in done.stderr
     assert "PYTHON=<path>" in done.stderr
     assert not (clone / ".venv").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "command"),
+    [
+        ("run", "python -m services.standalone"),
+        ("cluster", "python -m services.standalone --cluster"),
+        ("demo", "okeyctl demo"),
+    ],
+)
+def test_a_platform_is_started_by_the_command_that_the_tests_start(
+    target: str, command: str
+) -> None:
+    told = subprocess.run(
+        ["make", "-n", target], cwd=MAKEFILE.parent, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.splitlines()[-1] == f".venv/bin/{command}"

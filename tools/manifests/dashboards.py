@@ -1,6 +1,7 @@
-"""What Grafana shows: an overview, and a dashboard a service."""
+"""What Grafana shows: an overview, and a dashboard a service, each of one environment or of all."""
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,7 +52,8 @@ def text(board: Dashboard) -> str:
         "links": [{"type": "dashboards", "tags": ["okey"], "asDropdown": True, "title": "Okey"}],
         "templating": {
             "list": [
-                {"name": "source", "type": "datasource", "query": "prometheus", "label": "Source"}
+                {"name": "source", "type": "datasource", "query": "prometheus", "label": "Source"},
+                _NAMESPACE,
             ]
         },
         "panels": panels,
@@ -72,12 +74,41 @@ def _panel(panel: Panel, number: int, x: int, y: int) -> dict[str, object]:
             {
                 "refId": chr(ord("A") + n),
                 "datasource": _SOURCE,
-                "expr": expr,
+                "expr": _of_namespace(expr),
                 "legendFormat": legend,
             }
             for n, (expr, legend) in enumerate(panel.series)
         ],
     }
+
+
+_NAMESPACE: Final[dict[str, object]] = {
+    "name": "namespace",
+    "type": "query",
+    "label": "Namespace",
+    "datasource": _SOURCE,
+    "query": "label_values(okey_event_loop_lag_seconds_count, namespace)",
+    "refresh": 2,
+    "sort": 1,
+    "includeAll": True,
+    # Also what has no namespace, as on a machine without a cluster.
+    "allValue": ".*",
+    "current": {"text": "All", "value": "$__all"},
+}
+_SERIES: Final = re.compile(
+    r"\b(okey_\w+|okey:slo_errors:\w+|grpc_server_\w+|process_\w+|ALERTS\b)({?)"
+)
+
+
+def _of_namespace(expression: str) -> str:
+    """The expression about the namespace that is chosen alone; budgets are everybody's."""
+
+    def selected(found: re.Match[str]) -> str:
+        metric, brace = found.groups()
+        chosen = f'{metric}{{namespace=~"$namespace"'
+        return f"{chosen}, " if brace else f"{chosen}}}"
+
+    return _SERIES.sub(selected, expression)
 
 
 def _rate(counter: str, *by: str) -> tuple[tuple[str, str], ...]:
@@ -133,28 +164,35 @@ def _calls(service: str) -> tuple[Panel, ...]:
     )
 
 
-_LOOP: Final = Panel(
-    "Event loop late, p99",
-    "s",
-    (
+def _loop(service: str) -> Panel:
+    of = f'{{job="{service}"}}'
+    return Panel(
+        "Event loop late, p99",
+        "s",
         (
-            "histogram_quantile(0.99, sum by (le, instance) "
-            "(rate(okey_event_loop_lag_seconds_bucket[$__rate_interval])))",
-            "{{instance}}",
+            (
+                "histogram_quantile(0.99, sum by (le, instance) "
+                f"(rate(okey_event_loop_lag_seconds_bucket{of}[$__rate_interval])))",
+                "{{instance}}",
+            ),
         ),
-    ),
-    "How much later than asked the loop wakes a sleeper: whether the core has enough of itself.",
-)
+        "How much later than asked the loop wakes a sleeper: whether the core has enough of "
+        "itself.",
+    )
 
-_PROCESS: Final = (
-    Panel("Memory", "bytes", (("process_resident_memory_bytes", "{{instance}}"),)),
-    Panel(
-        "CPU",
-        "percentunit",
-        (("rate(process_cpu_seconds_total[$__rate_interval])", "{{instance}}"),),
-        "Of one core; a service is one loop on one core.",
-    ),
-)
+
+def _process(service: str) -> tuple[Panel, ...]:
+    of = f'{{job="{service}"}}'
+    return (
+        Panel("Memory", "bytes", ((f"process_resident_memory_bytes{of}", "{{instance}}"),)),
+        Panel(
+            "CPU",
+            "percentunit",
+            ((f"rate(process_cpu_seconds_total{of}[$__rate_interval])", "{{instance}}"),),
+            "Of one core; a service is one loop on one core.",
+        ),
+    )
+
 
 OVERVIEW: Final = Dashboard(
     "overview",
@@ -163,7 +201,12 @@ OVERVIEW: Final = Dashboard(
         Panel(
             "Error budgets: burn over one hour",
             "short",
-            (("okey:slo_errors:ratio_rate1h / on (slo) okey:slo_budget:ratio", "{{slo}}"),),
+            (
+                (
+                    "okey:slo_errors:ratio_rate1h / on (slo) group_left () okey:slo_budget:ratio",
+                    "{{slo}}",
+                ),
+            ),
             "1 is as much as 30 days allow; 14.4 wakes somebody.",
             width=16,
         ),
@@ -209,7 +252,7 @@ ENGINE: Final = Dashboard(
         Panel("One commit", "s", _quantiles("okey_engine_commit_seconds", "instance")),
         Panel("Rows in one commit", "short", _quantiles("okey_engine_commit_rows", "instance")),
         Panel("Clocks ring late", "s", _quantiles("okey_engine_timer_late_seconds", "instance")),
-        _LOOP,
+        _loop("engine"),
         Panel(
             "Standing still",
             "s",
@@ -249,7 +292,7 @@ ENGINE: Final = Dashboard(
         Panel(
             "Tables that stand still", "short", _level("okey_engine_quarantined_tables", "instance")
         ),
-        *_PROCESS,
+        *_process("engine"),
     ),
 )
 
@@ -270,8 +313,8 @@ WALLET: Final = Dashboard(
         ),
         Panel("Journals sealed", "reqps", _rate("okey_wallet_sealed_journals_total", "instance")),
         Panel("Has a key to seal with", "short", (("okey_wallet_chain_key", "{{instance}}"),)),
-        _LOOP,
-        *_PROCESS,
+        _loop("wallet"),
+        *_process("wallet"),
     ),
 )
 
@@ -283,8 +326,8 @@ RATING: Final = Dashboard(
         Panel("Reports", "reqps", _rate("okey_rating_reports_total", "kind")),
         Panel("Reads of boards", "reqps", _rate("okey_rating_board_reads_total", "source", "why")),
         Panel("Boards read from Redis", "short", (("okey_rating_board_cache_up", "{{instance}}"),)),
-        _LOOP,
-        *_PROCESS,
+        _loop("rating"),
+        *_process("rating"),
     ),
 )
 
@@ -307,8 +350,8 @@ LOBBY: Final = Dashboard(
         Panel("Until a ticket is seated", "s", _quantiles("okey_lobby_wait_seconds", "variant")),
         Panel("Tickets dropped", "reqps", _rate("okey_lobby_tickets_dropped_total", "reason")),
         Panel("Matches made", "reqps", _rate("okey_lobby_matches_total", "kind")),
-        _LOOP,
-        *_PROCESS,
+        _loop("lobby"),
+        *_process("lobby"),
     ),
 )
 
@@ -323,9 +366,29 @@ BOTS: Final = Dashboard(
             "reqps",
             _rate("okey_engine_bot_answers_total", "code"),
         ),
-        _LOOP,
-        *_PROCESS,
+        _loop("bots"),
+        *_process("bots"),
     ),
 )
 
-DASHBOARDS: Final = (OVERVIEW, ENGINE, WALLET, RATING, LOBBY, BOTS)
+GATEWAY: Final = Dashboard(
+    "gateway",
+    "Okey: gateway",
+    (
+        Panel("Connections", "short", _level("okey_gateway_connections", "instance")),
+        Panel("Frames", "reqps", _rate("okey_gateway_frames_total", "direction")),
+        Panel(
+            "Connections ended by the gateway",
+            "reqps",
+            _rate("okey_gateway_ends_total", "reason"),
+            "Those whose client went are not counted.",
+        ),
+        Panel("Command to answer", "s", _quantiles("okey_gateway_command_seconds", "outcome")),
+        Panel("Requests", "reqps", _rate("okey_gateway_requests_total", "route", "status")),
+        Panel("Latency of requests", "s", _quantiles("okey_gateway_request_seconds", "route")),
+        _loop("gateway"),
+        *_process("gateway"),
+    ),
+)
+
+DASHBOARDS: Final = (OVERVIEW, ENGINE, WALLET, RATING, LOBBY, BOTS, GATEWAY)

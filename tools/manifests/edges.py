@@ -22,13 +22,16 @@ class Edges:
     databases: Mapping[str, tuple[str, ...]]
     outside: tuple[str, ...] = ()
     """Who is called from anywhere."""
+    uncalled: tuple[str, ...] = ()
+    """Whose pods of ours call and are called by nobody."""
 
     @classmethod
     def read(cls, file: Path) -> "Edges":
         """Raises ``TypeError`` or ``KeyError`` where the file has another shape."""
         content = yaml.safe_load(file.read_text("utf-8"))
         grpc, databases = ({k: tuple(v) for k, v in content[part].items()} for part in _PARTS)
-        return cls(grpc, databases, tuple(content.get("outside", ())))
+        alone = (tuple(content.get(part, ())) for part in ("outside", "uncalled"))
+        return cls(grpc, databases, *alone)
 
     @property
     def services(self) -> list[str]:
@@ -44,7 +47,7 @@ class Edges:
     @property
     def ours(self) -> set[str]:
         """Whose pods are selected by their names; everybody else's have a role."""
-        return {*self.services, *self.jobs, *self.outside}
+        return {*self.services, *self.jobs, *self.outside, *self.uncalled}
 
     def callers(self, service: str) -> list[str]:
         """Who may call the service."""
@@ -71,16 +74,13 @@ def policies(edges: Edges) -> list[dict[str, object]]:
         _policy("default-deny", deny),
         _policy("names", names),
         *(_policy(service, _of_service(edges, service)) for service in edges.services),
-        *(_policy(job, _of_job(edges, job)) for job in edges.jobs),
+        *(_policy(job, _of_uncalled(edges, job)) for job in edges.jobs),
         *(_policy(name, _of_front(edges, name)) for name in edges.outside),
+        *(_policy(name, _of_uncalled(edges, name)) for name in edges.uncalled),
     ]
 
 
 def _of_service(edges: Edges, service: str) -> dict[str, object]:
-    egress: list[dict[str, object]] = [
-        _to(callee, "grpc") for callee in edges.grpc.get(service, ())
-    ]
-    egress += _to_databases(edges, service)
     return {
         "podSelector": {"matchLabels": {_NAME: service, **_PART}},
         "policyTypes": ["Ingress", "Egress"],
@@ -91,15 +91,7 @@ def _of_service(edges: Edges, service: str) -> dict[str, object]:
             },
             {"from": _others("prometheus"), "ports": [_at("metrics")]},
         ],
-        "egress": egress,
-    }
-
-
-def _of_job(edges: Edges, job: str) -> dict[str, object]:
-    return {
-        "podSelector": {"matchLabels": {_NAME: job, **_PART}},
-        "policyTypes": ["Ingress", "Egress"],
-        "egress": _to_databases(edges, job),
+        "egress": _to_services(edges, service) + _to_databases(edges, service),
     }
 
 
@@ -111,8 +103,20 @@ def _of_front(edges: Edges, name: str) -> dict[str, object]:
             {"ports": [_at("https")]},
             {"from": _others("prometheus"), "ports": [_at("metrics")]},
         ],
-        "egress": [_to(callee, "grpc") for callee in edges.grpc.get(name, ())],
+        "egress": _to_services(edges, name),
     }
+
+
+def _of_uncalled(edges: Edges, name: str) -> dict[str, object]:
+    return {
+        "podSelector": {"matchLabels": {_NAME: name, **_PART}},
+        "policyTypes": ["Ingress", "Egress"],
+        "egress": _to_services(edges, name) + _to_databases(edges, name),
+    }
+
+
+def _to_services(edges: Edges, caller: str) -> list[dict[str, object]]:
+    return [_to(callee, "grpc") for callee in edges.grpc.get(caller, ())]
 
 
 def _to_databases(edges: Edges, user: str) -> list[dict[str, object]]:

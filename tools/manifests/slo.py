@@ -13,6 +13,8 @@ RUNBOOK: Final = "docs/runbooks/slo-burn.md"
 
 _WINDOWS: Final = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
 _WINDOW: Final = "WINDOW"
+_SUM: Final = "sum by (namespace) "
+"""A namespace is an environment, and has budgets of its own."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +56,17 @@ class Burn:
 def _slower(histogram: str, limit_s: str, selector: str = "") -> tuple[str, str]:
     inside = f"{selector}, " if selector else ""
     some = f"{{{selector}}}" if selector else ""
-    total = f"sum(rate({histogram}_count{some}[{_WINDOW}]))"
-    return f'{total} - sum(rate({histogram}_bucket{{{inside}le="{limit_s}"}}[{_WINDOW}]))', total
+    total = f"{_SUM}(rate({histogram}_count{some}[{_WINDOW}]))"
+    inside_it = f'{_SUM}(rate({histogram}_bucket{{{inside}le="{limit_s}"}}[{_WINDOW}]))'
+    return f"{total} - {inside_it}", total
 
 
 def _failing(counter: str, failed: str, selector: str = "") -> tuple[str, str]:
     both = f"{selector}, {failed}" if selector else failed
     some = f"{{{selector}}}" if selector else ""
-    bad = f"sum(rate({counter}{{{both}}}[{_WINDOW}])) or vector(0)"
-    return bad, f"sum(rate({counter}{some}[{_WINDOW}]))"
+    total = f"{_SUM}(rate({counter}{some}[{_WINDOW}]))"
+    # Where nothing failed yet there is no series of failures.
+    return f"{_SUM}(rate({counter}{{{both}}}[{_WINDOW}])) or 0 * {total}", total
 
 
 # What the rules refuse, or the caller sent wrongly, is no failure of ours.
@@ -137,9 +141,9 @@ def _records(one: Objective) -> list[dict[str, object]]:
 
 def _alert(burn: Burn) -> dict[str, object]:
     steps = (
-        f"({_RATIO.format(long)} > on (slo) {factor} * {_BUDGET}\n"
-        f"  and on (slo) {_RATIO.format(short)} > on (slo) {factor} * {_BUDGET}\n"
-        f"  and on (slo) {_EVENTS.format(long)} >= on (slo) {_LEAST})"
+        f"({_RATIO.format(long)} > on (slo) group_left () {factor} * {_BUDGET}\n"
+        f"  and {_RATIO.format(short)} > on (slo) group_left () {factor} * {_BUDGET}\n"
+        f"  and {_EVENTS.format(long)} >= on (slo) group_left () {_LEAST})"
         for long, short, factor in burn.steps
     )
     budget = "{{ $value | humanizePercentage }} of the events were bad"
@@ -150,7 +154,7 @@ def _alert(burn: Burn) -> dict[str, object]:
         "annotations": {
             "summary": "The objective {{ $labels.slo }} burns its error budget: " + budget,
             "description": "Over a long and a short window at once: it matters and goes on.",
-            "runbook": RUNBOOK,
+            "runbook_url": RUNBOOK,
         },
     }
 

@@ -13,12 +13,14 @@ PAGE: Final = ROOT / "docs" / "api.md"
 
 REASON: Final = r"[A-Z]+(?:_[A-Z]+)*"
 _REASON_ROW: Final = re.compile(rf"^\| `({REASON})` \| ([A-Z_]+) \| (.+) \|$", re.MULTILINE)
-_ROLES_HEAD: Final = re.compile(r"^\| RPC ((?:\| [a-z]+ )+)\|$", re.MULTILINE)
-_ROLES_ROW: Final = re.compile(r"^\| `(\w+Service)\.(\w+)` \|((?:[ ●]+\|)+)$", re.MULTILINE)
+_RPC_ROW: Final = re.compile(
+    r"^\| `(?P<name>\w+Service\.\w+)` \| (?P<roles>[a-z]+(?:, [a-z]+)*) \| (?P<purpose>\S.*) \|$"
+)
+_RPC_CELL: Final = re.compile(r"^\| `\w+Service\.\w+` \|")
 
 
 class GuideBroken(Exception):
-    """A table of the guide says something twice or has a row of another width."""
+    """A table of the guide says something twice, or a row of it lacks something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,15 @@ class Reason:
     name: str
     status: str
     advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rpc:
+    """One RPC: its roles, and in Markdown what a caller wants of it."""
+
+    name: str
+    roles: tuple[str, ...]
+    purpose: str
 
 
 def reasons(page: str) -> dict[str, Reason]:
@@ -40,18 +51,20 @@ def reasons(page: str) -> dict[str, Reason]:
     return found
 
 
-def roles(page: str) -> dict[str, tuple[str, ...]]:
-    """``Service.Method`` -> the roles that may call it, in the order of the columns.
+def rpcs(page: str) -> dict[str, Rpc]:
+    """Every RPC of the page by ``Service.Method``.
 
-    Raises ``GuideBroken`` where an RPC has two rows, or a row another number of cells.
+    Raises ``GuideBroken`` where one has two rows, or a row lacks roles or purpose.
     """
-    [head] = _ROLES_HEAD.findall(page)
-    columns = re.findall(r"[a-z]+", head)
-    found: dict[str, tuple[str, ...]] = {}
-    for service, method, cells in _ROLES_ROW.findall(page):
-        name = f"{service}.{method}"
-        marks = [cell.strip() for cell in cells.split("|")[:-1]]
-        if name in found or len(marks) != len(columns):
-            raise GuideBroken(f"{name} has two rows, or {len(marks)} cells")
-        found[name] = tuple(role for role, mark in zip(columns, marks, strict=True) if mark == "●")
+    found: dict[str, Rpc] = {}
+    for line in filter(_RPC_CELL.match, page.splitlines()):
+        row = _RPC_ROW.match(line)
+        if row is None or row["name"] in found:
+            raise GuideBroken(f"roles or purpose are missing, or it is the second row: {line}")
+        found[row["name"]] = Rpc(row["name"], tuple(row["roles"].split(", ")), row["purpose"])
     return found
+
+
+def roles(page: str) -> dict[str, tuple[str, ...]]:
+    """``Service.Method`` -> the roles that may call it. Raises ``GuideBroken``."""
+    return {name: rpc.roles for name, rpc in rpcs(page).items()}

@@ -22,13 +22,13 @@ _SCALARS: Final = {
 }
 _COMPOSED: Final = (FieldDescriptorProto.TYPE_MESSAGE, FieldDescriptorProto.TYPE_ENUM)
 _REPEATED: Final = FieldDescriptorProto.LABEL_REPEATED
-_ROLES: Final = re.compile(r"\bRoles: ([a-z,\s]+)\.\s*")
+_ROLES: Final = re.compile(r"\bRoles: [a-z,\s]+\.\s*")
 _STATUSES: Final = {code.name for code in grpc.StatusCode}
 _MADE: Final = "<!-- Made by `make protos` from {source}. Change that, not this page. -->"
 
 
 class RolesMissing(Exception):
-    """Neither the guide nor the RPC's comment says who may call it."""
+    """The guide does not say who may call an RPC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,11 @@ class Reference:
         types = {each.type_name for one in package.messages.values() for each in one.field}
         return {name for name in self.packages for each in types if each.startswith(f".{name}.")}
 
-    def roles_of(self, service: str, method: str, comment: str) -> str:
+    def roles_of(self, service: str, method: str) -> str:
         """Who may call an RPC, as text. Raises ``RolesMissing``."""
-        said = _ROLES.search(comment)
-        found = self.roles.get(f"{service}.{method}") or (
-            tuple(re.split(r",\s*", said[1])) if said else ()
-        )
+        found = self.roles.get(f"{service}.{method}")
         if not found:
-            raise RolesMissing(f"{service}.{method}: name its roles in docs/api.md")
+            raise RolesMissing(f"{service}.{method}: give it a row in docs/api.md")
         return ", ".join(found)
 
     def reasons_in(self, comment: str) -> list[Reason]:
@@ -119,7 +116,7 @@ def _rpc(
         plain(_ROLES.sub("", comment)).strip(),
         "",
         f"- Call: `/{package.name}.{service.name}/{method.name}`, takes {up}, gives {down}",
-        f"- Roles: {reference.roles_of(service.name, method.name, comment)}",
+        f"- Roles: {reference.roles_of(service.name, method.name)}",
         "",
         *table(
             ("reason", "status", "what it means, what to do"),
@@ -279,7 +276,7 @@ def index_page(reference: Reference) -> str:
             (
                 f"[{name}]({page_name(package.name)}#{anchor(name)})",
                 plain(_first_sentence(comment)),
-                reference.roles_of(service.name, method.name, comment),
+                reference.roles_of(service.name, method.name),
             )
         )
     return "\n".join([*lines, *table(("RPC", "what", "roles"), rows)]).rstrip() + "\n"

@@ -24,6 +24,16 @@ async def read_rows(stand: TablesStand, table_ids: Iterable[str]) -> dict[str, l
         await database.close()
 
 
+async def read_open(stand: TablesStand) -> frozenset[str]:
+    """The tables that have something left to do, or to tell wallet and ratings."""
+    query = select(tables.c.table_id).where(~tables.c.is_retired)
+    database = Database(stand.engine_url, connections=1)
+    try:
+        return frozenset(await database.read(lambda c: c.execute(query).scalars().all()))
+    finally:
+        await database.close()
+
+
 async def read_booked(stand: TablesStand) -> Counter[tuple[str, str]]:
     """How many journals the wallet has, by kind and match."""
     query = select(journals.c.kind, journals.c.match_id)

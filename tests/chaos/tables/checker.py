@@ -25,7 +25,15 @@ from tests.chaos.tables.hidden import HIDDEN, check_hidden
 from tests.chaos.tables.history import Finding, History
 from tests.chaos.tables.owners import outages_at
 from tests.chaos.tables.replay import Step, Unreplayable, replay
-from tests.chaos.tables.results import BOOKED_ONCE, ENDS, ONE_RESULT, check_ends, check_results
+from tests.chaos.tables.results import (
+    BOOKED_ONCE,
+    ENDS,
+    ONE_RESULT,
+    TOLD,
+    check_ends,
+    check_results,
+    check_told,
+)
 from tests.chaos.tables.rings import ONCE_EACH, check_rings
 from tests.chaos.tables.shown import SHOWN, check_shown
 from tests.chaos.tables.streams import GAPLESS, check_streams
@@ -37,7 +45,7 @@ CHECKS = (
     *(STORED, DURABLE, ONCE, HONEST, NOBODY, EXPECTED),
     *(NOT_MORE, NOT_LESS, NOT_EARLY, AWAKE, STEADY, FORWARD),
     ONCE_EACH,
-    *(ENDS, ONE_RESULT, BOOKED_ONCE),
+    *(ENDS, TOLD, ONE_RESULT, BOOKED_ONCE),
 )
 """Every promise by name, in the order of the report."""
 
@@ -62,10 +70,11 @@ def _findings(history: History) -> Iterator[Finding]:
         yield from check_shown(client, replays)
         yield from check_hidden(client, replays)
         yield from check_seen_clocks(client)
-        yield from check_awake(client, replays, outages[client.table_id])
+        yield from check_awake(client, replays, outages[client.table_id], history)
     yield from check_acknowledged(history.clients, history.rows)
     for table_id, steps in replays.items():
         yield from check_clocks(table_id, steps, outages[table_id])
         yield from check_rings(table_id, steps)
     yield from check_ends(replays)
-    yield from check_results(replays, history.booked)
+    yield from check_told(replays, history.still_open)
+    yield from check_results(replays, history.booked, history.still_open)

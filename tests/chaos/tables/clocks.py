@@ -12,7 +12,15 @@ from okey.table.commands import TimerKind
 from okey.table.reasons import ForfeitReason
 from okey.table.state import TableState, running_timers
 from okey.table.view import Control
-from tests.chaos.tables.history import Asked, ClientHistory, Finding, Outage, Snapshot, Update
+from tests.chaos.tables.history import (
+    Asked,
+    ClientHistory,
+    Finding,
+    History,
+    Outage,
+    Snapshot,
+    Update,
+)
 from tests.chaos.tables.replay import Replays, Step
 
 NOT_MORE = "never more than the full time"
@@ -234,9 +242,11 @@ def _hands_over(event: str | None) -> bool:
 
 
 def check_awake(
-    client: ClientHistory, replays: Replays, outages: Sequence[Outage]
+    client: ClientHistory, replays: Replays, outages: Sequence[Outage], history: History
 ) -> Iterator[Finding]:
-    """U5: a turn of this player timed out only where the script slept through it."""
+    """U5: a turn of this player timed out only where the script slept through it, or the client's
+    own process did not run for longer than an engine's may.
+    """
     for step in replays.get(client.table_id, ()):
         before = step.before
         if before is None or before.round is None or before.round.turn is None:
@@ -246,7 +256,12 @@ def check_awake(
             continue
         has_timed_out = any(isinstance(event, e.TurnTimedOut) for event in step.row.events)
         if has_timed_out and turn.number not in client.overslept:
+            began_ms = turn.deadline_ms - before.config.turn_timeout_ms
+            late_ms = away_ms(history.own_stops, began_ms, turn.deadline_ms)
+            if late_ms > history.unnoticed_ms:
+                continue
             text = f"row {step.row.seq}: turn {turn.number} timed out; "
+            text += f"the clients did not run for {late_ms} ms of it; "
             text += _tried(client, turn.number, turn.deadline_ms, outages)
             yield Finding(AWAKE, client.table_id, client.player, text)
 

@@ -120,6 +120,8 @@ class History:
 
     A pause of at most ``unnoticed_ms`` may pass for a slow answer, so that clocks run on.
     ``first_owners`` tells at which engine a table was opened; where it is silent there is one.
+    ``still_open`` are the tables that were not at rest yet when books and then rows were read,
+    ``own_stops`` the times in which the clients themselves did not run.
     """
 
     outages: Sequence[Outage]
@@ -128,6 +130,8 @@ class History:
     rows: Mapping[str, Sequence[Row]]
     booked: Counter[tuple[str, str]]
     first_owners: Mapping[str, str] = field(default_factory=dict)
+    still_open: frozenset[str] = frozenset()
+    own_stops: Sequence[Outage] = ()
 
     @cached_property
     def known_outages(self) -> list[Outage]:

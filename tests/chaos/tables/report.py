@@ -97,6 +97,7 @@ def figures_of(history: History, load_cpu_ms: int, check_cpu_ms: int) -> dict[st
         "rounds dealt": events[e.RoundDealt],
         "matches ended": events[e.MatchEnded],
         "settlements booked": sum(n for (kind, _), n in history.booked.items() if kind == "settle"),
+        "clients did not run (ms)": sum(stop.length_ms for stop in history.own_stops),
         "CPU of all clients (ms)": load_cpu_ms,
         "CPU of the checks (ms)": check_cpu_ms,
     }

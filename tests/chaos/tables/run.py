@@ -13,17 +13,16 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Final
 
 from okey_runtime.clock import Clock, SystemClock
-from tests.chaos.money.checks import require_all_told
-from tests.chaos.tables.books import read_booked, read_rows
+from tests.chaos.tables.books import read_booked, read_open, read_rows
 from tests.chaos.tables.checker import check
 from tests.chaos.tables.faults import Fault, inflict, plan
 from tests.chaos.tables.history import Finding, History, Outage
+from tests.chaos.tables.lateness import Lateness
 from tests.chaos.tables.load import Load
 from tests.chaos.tables.report import (
     BACK,
@@ -37,6 +36,7 @@ from tests.chaos.tables.report import (
     write,
 )
 from tests.chaos.tables.script import Pace
+from tests.chaos.tables.settling import until_settled
 from tests.chaos.tables.stand import TablesStand, standing
 from tests.fixtures.postgres import PostgresServer
 
@@ -44,7 +44,6 @@ REPORTS: Final = Path(__file__).parents[3] / "build" / "chaos"
 _LONGEST_FAULT_S: Final = 6.0
 _LONGEST_CALM_S: Final = 6.0
 _BACK_TIMEOUT_S: Final = 90.0
-_DRAIN_TIMEOUT_S: Final = 90.0
 _TELL_EVERY_S: Final = 5.0
 _RAMP_S_PER_TABLE: Final = 0.08
 
@@ -69,26 +68,30 @@ async def run(
     breaking = _Breaking(do or (lambda fault: inflict(stand, fault, clock)), load, clock)
     playing = asyncio.create_task(load.play(settings.tables, _RAMP_S_PER_TABLE * settings.tables))
     telling = asyncio.create_task(_tell_progress(load, breaking, tell))
+    lateness = Lateness(clock)
+    noting = asyncio.create_task(lateness.run())
     try:
         chosen = faults or plan(Random(settings.seed), _LONGEST_FAULT_S, _LONGEST_CALM_S)
         await _until_broken(breaking.go_on(chosen, settings), playing)
         tell("the faults are over: everybody leaves")
         load.finish()
-        # Tables that do not end in time are found by the check.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_DRAIN_TIMEOUT_S):
-                await playing
-                await require_all_told(stand)
+        await until_settled(stand, playing)
     finally:
-        for task in (telling, playing):
+        beside = (telling, noting, playing)
+        for task in beside:
             task.cancel()
-        await asyncio.gather(telling, playing, return_exceptions=True)
+        await asyncio.gather(*beside, return_exceptions=True)
     load_cpu_ms = _cpu_ms() - began_cpu_ms
     status, told = await stand.audit()
-    rows, booked = await read_rows(stand, load.table_ids), await read_booked(stand)
+    # In this order nothing is booked of a table that its rows do not ask for, and what was at rest
+    # before them is so still.
+    still_open, booked = await read_open(stand), await read_booked(stand)
+    rows = await read_rows(stand, load.table_ids)
     history = History(
         *(breaking.outages, stand.unnoticed_ms, load.clients, rows, booked),
         first_owners=stand.first_owners,
+        still_open=still_open,
+        own_stops=lateness.stops,
     )
     tell("checking what was seen")
     findings = check(history) + breaking.findings + audit_finding(status, told)

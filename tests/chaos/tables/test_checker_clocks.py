@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from okey.table import events as e
 from tests.chaos.tables.clocks import (
     AWAKE,
@@ -23,8 +25,9 @@ from tests.chaos.tables.history import (
     Outage,
     Update,
 )
+from tests.chaos.tables.lateness import CLIENTS
 from tests.chaos.tables.owners import outages_at
-from tests.chaos.tables.results import BOOKED_ONCE, ENDS, ONE_RESULT
+from tests.chaos.tables.results import BOOKED_ONCE, ENDS, ONE_RESULT, TOLD
 from tests.chaos.tables.rings import ONCE_EACH
 from tests.chaos.tables.spoiling import as_stored, broken, first, put, rows_of, steps_of
 from tests.factories import TABLE_ID
@@ -115,6 +118,23 @@ def test_a_timeout_of_a_player_who_was_awake(history: History) -> None:
     assert broken(history) == {AWAKE}
 
 
+@pytest.mark.parametrize(("late_ms", "found"), [(2_500, {AWAKE}), (2_501, set())])
+def test_a_client_whose_own_process_stood_was_not_awake(
+    history: History, late_ms: int, found: set[str]
+) -> None:
+    """By the measure that an engine has for itself; what it missed in other turns counts not."""
+    index, _ = first(history, e.TurnTimedOut)
+    timed_out_ms = history.rows[TABLE_ID][index].at_ms
+    for client in history.clients:
+        client.overslept.clear()
+    own_stops = [
+        Outage(CLIENTS, PAUSED, 0, rows_of(history)[0].at_ms + 10_000),
+        Outage(CLIENTS, PAUSED, timed_out_ms - late_ms, timed_out_ms),
+        Outage(CLIENTS, PAUSED, timed_out_ms, timed_out_ms + 60_000),
+    ]
+    assert broken(replace(history, own_stops=own_stops)) == found
+
+
 def test_a_deadline_that_comes_nearer(history: History) -> None:
     index, _ = first(history, e.TableTakenOver)
     for client in history.clients:
@@ -170,6 +190,33 @@ def test_a_match_that_is_never_settled(history: History) -> None:
     """M5"""
     del history.booked["settle", f"{TABLE_ID}-1"]
     assert broken(history) == {BOOKED_ONCE}
+
+
+def test_a_settlement_on_its_way_is_no_lost_one(history: History) -> None:
+    """The table is closed, and at the end of a slow run the wallet did not know it yet."""
+    del history.booked["settle", f"{TABLE_ID}-1"]
+    assert broken(replace(history, still_open=frozenset({TABLE_ID}))) == {TOLD}
+
+
+@pytest.mark.parametrize("kind", ["settle", "forfeit", "void_match"])
+def test_more_is_booked_than_decided_also_of_a_table_that_is_open(
+    history: History, kind: str
+) -> None:
+    """M5: a row comes before its journal, and was read after it."""
+    history.booked[kind, f"{TABLE_ID}-1"] += 1
+    assert broken(replace(history, still_open=frozenset({TABLE_ID}))) == {TOLD, BOOKED_ONCE}
+
+
+def test_a_match_whose_start_is_booked_may_still_be_dealt(history: History) -> None:
+    """The row follows the wallet's answer."""
+    index, _ = first(history, e.MatchStarted)
+    del rows_of(history)[index:]
+    for client in history.clients:
+        client.asked[:] = [asked for asked in client.asked if max(asked.seqs) <= index]
+    history.booked.clear()
+    history.booked["start", f"{TABLE_ID}-1"] = 1
+    as_stored(history)
+    assert broken(replace(history, still_open=frozenset({TABLE_ID}))) == {ENDS}
 
 
 def test_a_match_without_a_result(history: History) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import grpc
@@ -147,7 +147,20 @@ class World:
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    issuer = Issuer(tmp_path)
+    async with running(tmp_path, RetryPolicy().deadline_ms) as world:
+        yield world
+
+
+@pytest.fixture
+async def impatient(tmp_path: Path) -> AsyncIterator[World]:
+    """Where no command waits for long."""
+    async with running(tmp_path, 200) as world:
+        yield world
+
+
+@asynccontextmanager
+async def running(folder: Path, deadline_ms: int) -> AsyncIterator[World]:
+    issuer = Issuer(folder)
     settings = ServiceSettings(
         environment=Environment.TEST, jwks_file=issuer.jwks_file, stop_grace_ms=0
     )
@@ -157,7 +170,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         client = OkeyClient(
             engine_address=servers[0].address,
             token_provider=lambda: issuer.token("ada"),
-            policy=RetryPolicy(tries=3, first_pause_ms=1, last_pause_ms=2),
+            policy=RetryPolicy(tries=3, first_pause_ms=1, last_pause_ms=2, deadline_ms=deadline_ms),
         )
         await stack.enter_async_context(client)
         yield World([app.engine for app in apps], servers[1].address, client)
@@ -300,6 +313,41 @@ async def test_a_command_follows_the_table_to_another_engine(world: World) -> No
         assert await seat.forfeit() == 5
         assert [change.seq async for change in seat] == [4, 5]
     assert world.other.cursors == [4]
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+async def test_a_command_does_not_wait_for_an_engine_that_hangs(
+    impatient: World, is_known: bool
+) -> None:
+    """It says nothing, and its connection stands: the stream is hung up and opened at the usual
+    address, where by now somebody else may have the table.
+    """
+    world, asked = impatient, list[engine_pb2.PlayRequest]()
+
+    async def moved(line: Line) -> None:
+        await line.show(4)
+        await line.end(End.STREAM_END_REASON_MOVED, world.other_address)
+
+    async def hangs(line: Line) -> None:
+        if not is_known:
+            await line.show(4)
+        asked.append(await line.hear())
+        await asyncio.Event().wait()
+
+    async def goes_on(line: Line) -> None:
+        asked.append(await line.hear())
+        await line.row(5)
+        await line.answer(asked[-1].act.request_id, 5)
+        await closes(line)
+
+    world.home.scripts, world.other.scripts = [hangs, goes_on], []
+    if is_known:
+        world.home.scripts, world.other.scripts = [moved, goes_on], [hangs]
+    async with asyncio.timeout(10), world.play() as seat:
+        assert await seat.act(1, MOVE) == 5
+        assert [change.seq async for change in seat] == [4, 5]
+    assert asked[0] == asked[1]
+    assert world.home.cursors == [None, 4]
 
 
 async def test_when_nothing_comes_any_more_whoever_waits_is_told(world: World) -> None:

@@ -103,6 +103,12 @@ async def test_two_players_play_a_match_with_both_nonces_in_the_deal(
     assert len(events(seen, "match_ended")) == 1
 
 
+async def test_names_are_asked_for_by_id(world: WholePlatform) -> None:
+    ada, bo = await world.player("ada"), await world.player("bo")
+    await ada.lobby.create_table(CANAK_OF_TWO)
+    assert await bo.display_names(["ada", "bo"]) == {"ada": "Ada"}
+
+
 async def test_quick_match_brings_strangers_to_a_match(world: WholePlatform) -> None:
     names = ["ada", "bo"]
     clients = [await world.player(name) for name in names]

@@ -185,6 +185,19 @@ async def test_display_names_cannot_steer_a_terminal(world: Platform) -> None:
     assert [seat.display_name for seat in view.seats] == ["[31mred der"] * 2
 
 
+async def test_names_are_told_by_id(world: Platform) -> None:
+    """For lists of ids: of those that have a name, at once; whoever never sat has none."""
+    await world.open_table("anna")
+    await world.open_table("bert")
+    stub = await world.tables_as("zoe")
+    asked = engine_pb2.GetDisplayNamesRequest(player_ids=["bert", "nobody", "anna"])
+    assert await stub.GetDisplayNames(asked) == engine_pb2.GetDisplayNamesResponse(
+        display_names={"anna": "Anna", "bert": "Bert"}
+    )
+    twice = engine_pb2.GetDisplayNamesRequest(player_ids=["anna", "anna"])
+    assert (await refused(stub.GetDisplayNames(twice))).reason == "INVALID_FIELD"
+
+
 # Operators ----------------------------------------------------------------------------------------
 
 

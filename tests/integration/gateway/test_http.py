@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
+from prometheus_client import REGISTRY
 
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
@@ -150,9 +151,24 @@ async def test_other_hosts_and_origins_are_refused(gateway: ServiceServer) -> No
         assert await status(host="evil.example") == (403, "HOST_REFUSED")
         assert await status(host="127.0.0.1.evil.example") == (403, "HOST_REFUSED")
         assert await status(host=f"LOCALHOST:{port}") == (200, "")
-        for origin in ("http://evil.example", "null", f"http://localhost:{port}", "file://x"):
+        others = ("http://evil.example", "null", f"http://localhost:{port}", "file://x")
+        for origin in (*others, "http://[", "http://[zz]"):
             assert await status(origin=origin) == (403, "ORIGIN_REFUSED")
         assert await status(origin=f"http://127.0.0.1:{port}") == (200, "")
+
+
+async def test_a_request_for_no_address_is_not_found_and_counted(gateway: ServiceServer) -> None:
+    """As ``OPTIONS *``, which names none."""
+    labels = {"route": "other", "status": "404"}
+    before = REGISTRY.get_sample_value("okey_gateway_requests_total", labels) or 0
+    url = httpx.URL(url_of(gateway))
+    reader, writer = await asyncio.open_connection(url.host, url.port)
+    host = f"{url.host}:{url.port}"
+    writer.write(f"OPTIONS * HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n".encode())
+    answer = await reader.read()
+    writer.close()
+    assert answer.startswith(b"HTTP/1.1 404 "), answer
+    assert REGISTRY.get_sample_value("okey_gateway_requests_total", labels) == before + 1
 
 
 async def test_health_follows_readiness(gateway: ServiceServer) -> None:

@@ -4,11 +4,13 @@ It refuses what a test tells it to, as the wallet or the rules would, and can be
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from okey.api.common.v1 import table_pb2 as common_table_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.api.rating.v1 import rating_pb2
 from okey.api.wallet.v1 import wallet_pb2
@@ -97,6 +99,18 @@ class Table:
             is_quarantined=self.is_quarantined,
         )
 
+    def config(self, table_id: str) -> common_table_pb2.TableConfig:
+        opened = self.opened_by
+        return common_table_pb2.TableConfig(
+            table_id=table_id,
+            variant=opened.variant,
+            mode=opened.mode,
+            seat_count=opened.seat_count,
+            stake=opened.stake,
+            turn_timeout_ms=opened.turn_timeout_ms,
+            start_points=opened.start_points,
+        )
+
     def seats(self) -> list[table_pb2.SeatView]:
         return [self._seat(seat) for seat in range(self.opened_by.seat_count)]
 
@@ -135,6 +149,11 @@ class FakeEngine:
         self.is_listing = asyncio.Event()
         self.closing: dict[str, int] = {}
         """How often players are still told where they sit before their ids are closed."""
+        self.whereabouts_are_lost = False
+        self.before_looks: defaultdict[str, deque[Callable[[], Awaitable[object]]]] = defaultdict(
+            deque
+        )
+        """What happens before a player's next looks for its seat are answered, one by one."""
         self.leaving_fails: OkeyError | None = None
         self.may_leave = asyncio.Event()
         """Cleared, it keeps back who leaves."""
@@ -216,9 +235,11 @@ class FakeEngine:
     async def WhereAmI(
         self, request: engine_pb2.WhereAmIRequest, context: object
     ) -> engine_pb2.WhereAmIResponse:
-        if self.is_away:
+        if self.is_away or self.whereabouts_are_lost:
             raise Away("away")
         player = current_identity().subject
+        if self.before_looks[player]:
+            await self.before_looks[player].popleft()()
         if player in self.closing:
             self.closing[player] -= 1
             if self.closing[player] < 0:
@@ -233,6 +254,7 @@ class FakeEngine:
         table, caller = self.tables[request.table_id], current_identity().subject
         seats = {name: seat for seat, name in table.players.items()}
         view = table_pb2.TableView(
+            config=table.config(request.table_id),
             phase=table.phase,
             seats=table.seats(),
             viewer=seats.get(caller, -1),

@@ -15,6 +15,7 @@ from tests.integration.lobby.small_lobby import Lobby, failure_of, watched
 
 OPEN = "w" * 26
 TWO = lobby_pb2.TableTerms(seat_count=2)
+FOR_FOUR = lobby_pb2.TableTerms(seat_count=4, stake=500)
 FOR_TWO = engine_pb2.OpenTableRequest(
     variant=common_pb2.VARIANT_CANAK,
     mode=common_pb2.MODE_NORMAL,
@@ -22,6 +23,8 @@ FOR_TWO = engine_pb2.OpenTableRequest(
     stake=70,
     turn_timeout_ms=15_000,
 )
+CREATE = lobby_pb2.CreateTableRequest(request_id="create-ada-1", terms=TWO)
+JOIN = lobby_pb2.JoinTableRequest(table_id=OPEN, request_id="join-ada-1")
 Enqueue = lobby_pb2.EnqueueTicketRequest
 WAITING, SEATED = lobby_pb2.TICKET_STATE_WAITING, lobby_pb2.TICKET_STATE_SEATED
 Legal = table_pb2.LegalAction
@@ -82,6 +85,59 @@ async def test_who_is_bound_to_a_match_is_led_back(lobby: Lobby, change: dict[st
     ticket = await enqueue(lobby.player("ada"), Enqueue(terms=TWO))
     assert (ticket.state, ticket.table_id, ticket.seat) == (SEATED, OPEN, 1)
     assert table.players == {1: "ada"}
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [Enqueue(party_code="0" * 20), Enqueue(), Enqueue(terms=FOR_FOUR)],
+    ids=["a partner's code", "defaults", "other terms"],
+)
+async def test_who_is_led_back_is_told_what_that_table_plays(lobby: Lobby, wish: Enqueue) -> None:
+    """W3: whatever the wish says; with a partner's code it says nothing of its own."""
+    lobby.engine.put(OPEN, FOR_TWO, ada=1)
+    ticket = await enqueue(lobby.player("ada"), wish)
+    assert (ticket.state, ticket.table_id) == (SEATED, OPEN)
+    assert ticket.terms == lobby_pb2.TableTerms(
+        variant=common_pb2.VARIANT_CANAK,
+        mode=common_pb2.MODE_NORMAL,
+        seat_count=2,
+        stake=70,
+        turn_timeout_ms=15_000,
+    )
+
+
+async def nothing() -> None:
+    """A look at which nothing else happens."""
+
+
+async def test_who_sits_down_while_the_ticket_is_handed_in_is_led_there_and_waits_no_longer(
+    lobby: Lobby,
+) -> None:
+    """W3: by the same player's other window; nobody looked for a ticket after the seat."""
+    table = lobby.engine.put(OPEN, FOR_TWO, bo=0)
+
+    async def sit_down_elsewhere() -> None:
+        table.players[1] = "ada"
+
+    lobby.engine.before_looks["ada"] += [nothing, sit_down_elsewhere]
+    answered = await enqueue(lobby.player("ada"), Enqueue(terms=FOR_FOUR))
+    assert (answered.state, answered.table_id, answered.seat) == (SEATED, OPEN, 1)
+    assert answered.terms.seat_count == 2
+    assert (await ticket_of(lobby, "ada")).state == lobby_pb2.TICKET_STATE_CANCELLED
+
+
+async def test_a_seat_that_came_from_the_ticket_itself_ends_nothing(lobby: Lobby) -> None:
+    """The match was found before the handing in was answered."""
+    await enqueue(lobby.player("ada"), Enqueue(terms=TWO))
+
+    async def be_matched() -> None:
+        await watched(lobby.player("bo", replica=1))
+
+    lobby.engine.before_looks["bo"] += [nothing, be_matched]
+    answered = await enqueue(lobby.player("bo"), Enqueue(terms=TWO))
+    assert (answered.state, answered.ticket_id != "") == (SEATED, True)
+    assert answered == await ticket_of(lobby, "bo")
+    assert lobby.engine.sitting() == [["ada", "bo"]]
 
 
 async def refused(lobby: Lobby, request: Enqueue, reason: str) -> None:
@@ -162,3 +218,37 @@ async def test_whose_id_is_closed_has_no_ticket(lobby: Lobby, valkey: Valkey, ti
     with Redis.from_url(valkey.url.get_secret_value()) as redis:
         assert redis.hmget(ticket_key("ada"), "name", "state")[0] is None
         assert redis.zscore(f"{PREFIX}live", "ada") is None
+
+
+async def sit_down(lobby: Lobby, how: str) -> str:
+    """Ada makes or joins a table, always by the same request; which table."""
+    if how == "making":
+        return (await lobby.player("ada").CreateTable(CREATE)).table_id
+    await lobby.player("ada").JoinTable(JOIN)
+    return OPEN
+
+
+@pytest.mark.parametrize("how", ["making", "joining"])
+async def test_a_request_that_comes_again_late_ends_no_ticket_handed_in_since(
+    lobby: Lobby, how: str
+) -> None:
+    """The same request is answered as before, but its seat was left, and nobody sits down."""
+    lobby.engine.put(OPEN, FOR_TWO, bo=1)
+    table_id = await sit_down(lobby, how)
+    leave = lobby_pb2.LeaveTableRequest(table_id=table_id, request_id="leave-ada-1")
+    await lobby.player("ada").LeaveTable(leave)
+    await enqueue(lobby.player("ada"), Enqueue())
+    assert await sit_down(lobby, how) == table_id
+    assert (await ticket_of(lobby, "ada")).state == WAITING
+
+
+@pytest.mark.parametrize("how", ["making", "joining"])
+async def test_who_sits_down_waits_no_longer_where_the_engine_says_nothing_more(
+    lobby: Lobby, how: str
+) -> None:
+    """W3: it has just given the seat."""
+    lobby.engine.put(OPEN, FOR_TWO, bo=1)
+    await enqueue(lobby.player("ada"), Enqueue())
+    lobby.engine.whereabouts_are_lost = True
+    await sit_down(lobby, how)
+    assert (await ticket_of(lobby, "ada")).state == lobby_pb2.TICKET_STATE_CANCELLED

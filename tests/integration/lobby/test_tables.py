@@ -51,6 +51,20 @@ async def test_a_seat_is_chosen_or_any(world: TableWorld) -> None:
     assert seated(table) == ["ada", "cem", "bo", ""]
 
 
+async def test_who_wants_the_last_seat_too_late_finds_the_table_full(world: TableWorld) -> None:
+    """Chosen or any: another seat is none to look for there."""
+    made = await world.create("ada", terms=lobby_pb2.TableTerms(seat_count=2, stake=100))
+    players = [f"player-{number}" for number in range(4)]
+    answers = await outcomes(
+        *(
+            world.join(player, made.table_id, seat=at % 2 or None, replica=at % 2)
+            for at, player in enumerate(players)
+        )
+    )
+    assert [a.seat for a in answers if isinstance(a, lobby_pb2.JoinTableResponse)] == [1]
+    assert reasons(answers) == ["NO_FREE_SEAT"] * 3
+
+
 async def test_two_who_want_one_seat_get_one_and_a_refusal(world: TableWorld) -> None:
     """Whichever replicas they call."""
     made = await world.create("ada", terms=FOUR)

@@ -35,6 +35,9 @@ def test_a_finished_round_is_whole_from_deal_to_end(cut: Callable[[Driver], list
     assert isinstance(events[-1], e.RoundEnded)
     assert found.commitment == commit(events[-1].revealed)
     assert found.match_id == table.match.match_id
+    [started] = of_kind(table.events, e.MatchStarted)
+    assert found.players == started.players
+    assert all(found.players)
     drawn = [event_message(x, REVEALED).tile_drawn.tile for x in of_kind(events, e.TileDrawn)]
     assert drawn
     assert all(drawn)

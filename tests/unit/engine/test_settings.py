@@ -8,6 +8,8 @@ from pydantic import ValidationError
 
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.table.config import TableConfig, check_config
+from okey_client import RetryPolicy
+from okey_runtime.channel import PING_AFTER_MS, PING_WITHIN_MS
 from okey_runtime.config import Environment
 from services.engine.settings import EngineSettings
 
@@ -27,6 +29,16 @@ def test_production_refuses_faster_clocks() -> None:
     EngineSettings(**production)
     with pytest.raises(ValidationError, match="CLOCK_FACTOR"):
         EngineSettings(clock_factor=2, **production)
+
+
+def test_a_client_leaves_a_hanging_engine_before_a_turn_elsewhere_is_over() -> None:
+    """Who waits for its turn sends nothing, so only pings tell that its engine hangs. Once the
+    lease has ended another one has the table, and a turn there lasts for the grace at least.
+    """
+    settings = EngineSettings(environment=Environment.TEST, **ADDRESSES)
+    over_ms = settings.lease_ms + settings.rules().takeover_grace_ms
+    assert over_ms > PING_AFTER_MS + PING_WITHIN_MS
+    assert over_ms > RetryPolicy().deadline_ms
 
 
 def test_the_clock_factor_divides_every_time_and_nothing_else() -> None:

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from okey_runtime.dev_platform import make_dev_key
+
 SIMULATE = ("simulate", "--matches", "1")
+
+
+@pytest.fixture(autouse=True)
+def key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signs what ``okeyctl token`` writes."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    make_dev_key()
 
 
 def run(command: tuple[str, ...], out: int, state: Path) -> tuple[int, str]:
@@ -18,7 +27,7 @@ def run(command: tuple[str, ...], out: int, state: Path) -> tuple[int, str]:
         stderr=subprocess.PIPE,
         text=True,
         check=False,
-        env=os.environ | {"XDG_STATE_HOME": str(state)},
+        env=os.environ | {"XDG_STATE_HOME": str(state), "OKEY_DATA_DIR": str(state)},
     )
     return process.returncode, process.stderr
 

@@ -1,21 +1,32 @@
 """``okeyctl token``: development tokens, signed by this user's key."""
 
+import os
 from pathlib import Path
 
 import pytest
+from joserfc.jwk import OKPKey
 from typer.testing import CliRunner
 
 from okey_runtime.auth import JwksFile, Role, TokenExpired, TokenVerifier, write_jwks
 from okey_runtime.clock import SystemClock, VirtualClock
 from okey_runtime.config import DEV_ISSUER
-from okey_runtime.dev_platform import make_dev_key
+from okey_runtime.dev_platform import (
+    DATA_DIR_VARIABLE,
+    DevPlatform,
+    dev_key_file,
+    make_dev_key,
+)
 from okey_runtime.identity import Identity
-from services.okeyctl.main import app
+from okey_runtime.keys import create_signing_key
+from services.okeyctl.app import app
 
 
 @pytest.fixture(autouse=True)
 def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user with a key, and no platform running."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv(DATA_DIR_VARIABLE, str(tmp_path / "data"))
+    make_dev_key()
     return tmp_path
 
 
@@ -26,9 +37,9 @@ def make(*arguments: str) -> str:
     return line
 
 
-def verify(token: str, folder: Path, later_ms: int = 0) -> Identity:
-    """As a service of a platform of this user does."""
-    write_jwks(folder / "jwks.json", make_dev_key())
+def verify(token: str, folder: Path, later_ms: int = 0, key: OKPKey | None = None) -> Identity:
+    """As a service of a platform with that key does, or of one of this user."""
+    write_jwks(folder / "jwks.json", key or make_dev_key())
     clock = VirtualClock(SystemClock().now_ms() + later_ms)
     keys = JwksFile(folder / "jwks.json")
     return TokenVerifier(keys, issuer=DEV_ISSUER, clock=clock).verify(token)
@@ -38,6 +49,38 @@ def test_a_token_speaks_for_a_player(state_home: Path) -> None:
     identity = verify(make("--player", "ayse", "--name", "Ayşe"), state_home)
     assert (identity.subject, identity.name) == ("ayse", "Ayşe")
     assert identity.roles == {Role.PLAYER}
+
+
+@pytest.mark.parametrize("named", ["--data-dir", DATA_DIR_VARIABLE])
+def test_the_key_of_the_platform_that_runs_signs(
+    state_home: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """Started by another user, or with another XDG_STATE_HOME."""
+    data_dir, key_file = state_home / "theirs", state_home / "their-key.json"
+    data_dir.mkdir()
+    theirs = create_signing_key(key_file)
+    DevPlatform(pid=os.getpid(), key_file=key_file, processes={}).save(data_dir)
+    option = ("--data-dir", str(data_dir)) if named == "--data-dir" else ()
+    if not option:
+        monkeypatch.setenv(named, str(data_dir))
+    result = CliRunner().invoke(app, ["token", "--player", "ayse", *option])
+    assert verify(result.stdout.strip(), state_home, key=theirs).subject == "ayse"
+    assert f"signed with {key_file}, the key of the platform" in result.stderr
+
+
+def test_without_a_platform_the_key_of_this_user_signs_and_is_named() -> None:
+    result = CliRunner().invoke(app, ["token", "--player", "ayse"])
+    assert f"signed with {dev_key_file()}; no platform runs with" in result.stderr
+
+
+def test_without_a_platform_and_a_key_there_is_no_token() -> None:
+    """One that is made now would be taken by no platform that runs."""
+    dev_key_file().unlink()
+    result = CliRunner().invoke(app, ["token", "--player", "ayse"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "make run" in result.stderr
+    assert f"no development key {dev_key_file()}" in result.stderr
+    assert not dev_key_file().exists()
 
 
 def test_roles_may_be_named(state_home: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import grpc
@@ -9,6 +10,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from buf.validate import validate_pb2
 from okey.errors import OkeyError, Refused
+from okey_runtime.aborting import abort
 from okey_runtime.access import AccessTable
 from okey_runtime.config import ServiceSettings
 from okey_runtime.identity import Role, current_identity
@@ -139,6 +141,19 @@ class EchoApp:
             except asyncio.CancelledError:
                 self.log.append("cancelled")
                 raise
+        if what in ("refuse late", "write late", "abort late"):
+            await self._after_the_caller(what, context)
+
+    async def _after_the_caller(self, what: str, context: Any) -> None:
+        """Wait until the caller has gone, and answer all the same."""
+        with suppress(asyncio.CancelledError):
+            await self.draining.wait()
+        self.log.append("gone")
+        if what == "write late":
+            await context.write(ask("to nobody"))
+        if what == "abort late":
+            await abort(context, grpc.StatusCode.ABORTED, "to nobody", ())
+        raise Refused("to nobody")
 
 
 def methods(channel: grpc.aio.Channel) -> dict[str, Any]:

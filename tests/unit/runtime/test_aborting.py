@@ -1,12 +1,19 @@
-"""A call that is refused leaves nothing behind, also while the collector does not look."""
+"""A call that is refused leaves nothing behind, also while the collector does not look; where its
+caller has gone meanwhile, nobody is told.
+"""
 
+import asyncio
 import gc
+import logging
 from collections.abc import Iterator
 
 import pytest
+import structlog
 
+from okey_runtime.server import ServiceServer
 from tests.unit.runtime.caller import KINDS, ask
 from tests.unit.runtime.conftest import Connect
+from tests.unit.runtime.echo import WRITER, EchoApp
 
 CALLS = 40
 ON_THEIR_WAY = 10
@@ -45,3 +52,31 @@ async def test_a_call_of_nobody_is_forgotten(connect: Connect, method: str) -> N
     for _ in range(CALLS):
         assert (await caller.refusal(method)).reason == "TOKEN_INVALID"
     assert contexts() - before <= ON_THEIR_WAY
+
+
+@pytest.mark.parametrize(
+    ("method", "what"),
+    [
+        *((method, what) for method in KINDS for what in ("abort late", "refuse late")),
+        (WRITER, "write late"),
+    ],
+)
+async def test_a_caller_that_has_gone_is_no_error(
+    connect: Connect,
+    app: EchoApp,
+    server: ServiceServer,
+    caplog: pytest.LogCaptureFixture,
+    method: str,
+    what: str,
+) -> None:
+    """Its deadline passes, or it goes, while its answer is on the way: that happens every day."""
+    with structlog.testing.capture_logs() as logged, caplog.at_level(logging.ERROR):
+        call = (await connect()).begin(method, ask(what), timeout_s=None)
+        reading = asyncio.ensure_future(call.read() if hasattr(call, "read") else call)
+        await app.entered.wait()
+        call.cancel()
+        await server.grpc.stop(5)
+        await asyncio.gather(reading, return_exceptions=True)
+    assert app.log[-1] == "gone"
+    assert [line for line in logged if line["log_level"] == "error"] == []
+    assert [record.getMessage() for record in caplog.records] == []

@@ -3,7 +3,7 @@ import hmac
 from pathlib import Path
 
 import pytest
-from joserfc import jwt
+from joserfc import jws, jwt
 from joserfc.jwk import OKPKey, RSAKey
 
 from okey_runtime.auth import (
@@ -185,6 +185,14 @@ def test_the_key_and_not_the_token_says_the_algorithm(issuer: Issuer) -> None:
     write_jwks(issuer.jwks, issuer.key, rsa)
     token = jwt.encode({"alg": "RS384", "kid": "rsa"}, issuer.claims(), rsa, algorithms=["RS384"])
     with pytest.raises(TokenInvalid, match="RS256"):
+        issuer.verifier().verify(token)
+
+
+def test_claims_that_are_nested_too_deep_are_invalid(issuer: Issuer) -> None:
+    """And no unexpected error, whatever an issuer lets into a claim of its own."""
+    header = {"alg": "EdDSA", "kid": "first"}
+    token = jws.serialize_compact(header, b"[" * 2_900, issuer.key, algorithms=["EdDSA"])
+    with pytest.raises(TokenInvalid, match="RecursionError"):
         issuer.verifier().verify(token)
 
 

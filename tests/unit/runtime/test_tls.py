@@ -278,6 +278,7 @@ def test_files_that_cannot_be_used_are_told_at_the_start(
         ({"tls_cert_file": "a.crt", "tls_key_file": "a.key"}, "OKEY_TLS_CA_FILE"),
         ({"tls_require_client_cert": True}, "OKEY_TLS_CERT_FILE"),
         ({"tls_roles": "a=lobby"}, "OKEY_TLS_REQUIRE_CLIENT_CERT"),
+        ({"tls_edge_name": "edge"}, "OKEY_TLS_EDGE_NAME needs OKEY_TLS_REQUIRE_CLIENT_CERT"),
         ({"tls_roles": "a=player"}, "never a player"),
     ],
 )

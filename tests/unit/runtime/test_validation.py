@@ -1,17 +1,24 @@
 import importlib
 import pkgutil
+import time
 from collections.abc import Iterator
 
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor import (
+    Descriptor,
+    FieldDescriptor,
+    FileDescriptor,
+    ServiceDescriptor,
+)
 
 import okey.api
 from buf.validate import validate_pb2
 from okey.api.common.v1 import common_pb2
 from okey.api.lobby.v1 import lobby_pb2
-from okey_runtime.errors import FieldViolation, InvalidField
-from okey_runtime.validation import check_message
+from okey.api.rating.v1 import rating_pb2
+from okey_runtime.errors import MOST_VIOLATIONS, FieldViolation, InvalidField
+from okey_runtime.validation import check_message, keeps_rules
 from tests.unit.runtime.echo import ask
 
 INT64, STRING, MESSAGE, ENUM, OPTIONAL, REPEATED = 3, 9, 11, 14, 1, 3
@@ -118,6 +125,13 @@ def test_a_rule_that_names_no_field_is_told_as_it_is() -> None:
     assert violation == FieldViolation("request", "nothing says sesame")
 
 
+def test_a_field_whose_rule_of_ours_begins_with_its_name_is_named_once() -> None:
+    with pytest.raises(InvalidField) as refused:
+        check_message(lobby_pb2.EnqueueTicketRequest(terms=lobby_pb2.TableTerms(stake=49)))
+    expected = "terms.stake: 49 must lie between 50 and 250000 chips, or be 0 for 50 (Ç1)"
+    assert str(refused.value) == expected
+
+
 def test_terms_that_do_not_fit_together_name_field_and_value() -> None:
     """O2: as a caller of the lobby meets it."""
     terms = lobby_pb2.TableTerms(mode=common_pb2.MODE_ESLI, seat_count=2)
@@ -126,12 +140,24 @@ def test_terms_that_do_not_fit_together_name_field_and_value() -> None:
     assert str(refused.value) == "terms.seat_count: 2 must be 4 in ESLI (O2)"
 
 
+def files() -> Iterator[FileDescriptor]:
+    """Our protos."""
+    for found in pkgutil.walk_packages(okey.api.__path__, "okey.api."):
+        file = getattr(importlib.import_module(found.name), "DESCRIPTOR", None)
+        if file is not None:
+            yield file
+
+
+def services() -> Iterator[ServiceDescriptor]:
+    """Every service of our protos."""
+    for file in files():
+        yield from file.services_by_name.values()
+
+
 def rules_over_fields() -> Iterator[tuple[str, Descriptor, str]]:
     """Id, message and text of every such rule of our protos."""
-    for found in pkgutil.walk_packages(okey.api.__path__, "okey.api."):
-        module = importlib.import_module(found.name)
-        file = getattr(module, "DESCRIPTOR", None)
-        for message in file.message_types_by_name.values() if file is not None else ():
+    for file in files():
+        for message in file.message_types_by_name.values():
             for rule in message.GetOptions().Extensions[validate_pb2.message].cel:
                 yield rule.id, message, rule.message
 
@@ -149,3 +175,58 @@ def test_every_rule_of_ours_over_several_fields_begins_with_the_one_at_fault() -
                 break
             at = field.message_type
     assert nameless == []
+
+
+def test_no_more_violations_are_described_than_are_told() -> None:
+    """Describing one takes 0.15 ms: 200 bad ids a call would be more than a core a player."""
+    with pytest.raises(InvalidField) as refused:
+        check_message(rating_pb2.GetRatingsRequest(player_ids=["!"] * 200))
+    assert len(refused.value.violations) == MOST_VIOLATIONS
+
+
+def test_a_list_that_is_too_long_is_refused_without_a_look_at_its_items() -> None:
+    """A megabyte of items that each break a rule held the whole service up for 45 s."""
+    request = rating_pb2.GetRatingsRequest(player_ids=[""] * 500_000)
+    started_s = time.process_time()
+    with pytest.raises(InvalidField) as refused:
+        check_message(request)
+    assert time.process_time() - started_s < 0.2
+    assert refused.value.violations == (
+        FieldViolation("player_ids", "500000 items must contain no more than 200 item(s)"),
+    )
+    assert not keeps_rules(request)
+
+
+def lists_of_requests(message: Descriptor, within: str) -> Iterator[tuple[str, FieldDescriptor]]:
+    """Every list that a request may hold, by its path."""
+    for field in message.fields:
+        path = f"{within}.{field.name}"
+        if field.is_repeated:
+            yield path, field
+        if field.message_type is not None:
+            yield from lists_of_requests(field.message_type, path)
+
+
+def test_every_list_of_a_request_says_how_long_it_may_be() -> None:
+    """But for the view that only an engine of ours sends to a bot."""
+    found = [
+        each
+        for service in services()
+        for method in service.methods
+        if method.name != "ChooseAction"
+        for each in lists_of_requests(method.input_type, method.input_type.name)
+    ]
+    assert "GetRatingsRequest.player_ids" in [path for path, _ in found]
+    endless = [
+        path
+        for path, field in found
+        if not field.GetOptions().Extensions[validate_pb2.field].repeated.max_items
+    ]
+    assert endless == []
+    within_items = [
+        path
+        for path, field in found
+        if field.message_type is not None
+        and any(inner.is_repeated for inner in field.message_type.fields)
+    ]
+    assert within_items == []

@@ -61,8 +61,8 @@ def test_a_rule_without_words_is_refused() -> None:
 
 def test_an_rpc_whose_roles_nobody_says_is_refused() -> None:
     with pytest.raises(RolesMissing, match=r"BService\.C"):
-        Reference({}, {}, {}).roles_of("BService", "C", "Does something.")
-    assert Reference({}, {}, {}).roles_of("BService", "C", "Roles: lobby,\nengine.") == (
+        Reference({}, {}, {}).roles_of("BService", "C")
+    assert Reference({}, {}, {"BService.C": ("lobby", "engine")}).roles_of("BService", "C") == (
         "lobby, engine"
     )
 
@@ -73,17 +73,27 @@ def test_statuses_are_no_reasons_of_an_rpc() -> None:
 
 
 def test_the_guides_tables_are_read() -> None:
-    rows = ["| RPC | player | lobby |", "|---|---|---|", "| `BService.C` | ● | |"]
-    page = "\n".join([*rows, "| `BService.D` | ● | ● |", "| `A_B` | NOT_FOUND | look |", ""])
+    rows = ["| RPC | roles | what for |", "|---|---|---|", "| `BService.C` | player | play |"]
+    page = "\n".join(
+        [*rows, "| `BService.D` | player, lobby | sit |", "| `A_B` | NOT_FOUND | look |"]
+    )
     assert guide.roles(page) == {"BService.C": ("player",), "BService.D": ("player", "lobby")}
-    assert guide.reasons(page) == {"A_B": Reason("A_B", "NOT_FOUND", "look")}
+    assert guide.rpcs(page)["BService.D"].purpose == "sit"
+    assert guide.reasons(page + "\n") == {"A_B": Reason("A_B", "NOT_FOUND", "look")}
 
 
-@pytest.mark.parametrize("row", ["| `BService.C` | ● | |", "| `BService.E` | ● |"])
-def test_a_second_row_and_a_row_of_another_width_are_found(row: str) -> None:
-    page = f"| RPC | player | lobby |\n|---|---|---|\n| `BService.C` | ● | |\n{row}\n"
+@pytest.mark.parametrize(
+    "row",
+    [
+        "| `BService.C` | player | again |",
+        "| `BService.E` | player |",
+        "| `BService.E` | player | |",
+        "| `BService.E` | | what for |",
+    ],
+)
+def test_a_second_row_and_one_without_roles_or_purpose_are_found(row: str) -> None:
     with pytest.raises(GuideBroken):
-        guide.roles(page)
+        guide.rpcs(f"| `BService.C` | player | play |\n{row}\n")
 
 
 def test_a_reason_with_two_rows_is_found() -> None:

@@ -903,6 +903,74 @@ class WhereAmIResponse(_message.Message):
 Global___WhereAmIResponse: _TypeAlias = WhereAmIResponse  # noqa: Y015
 
 @_typing.final
+class GetDisplayNamesRequest(_message.Message):
+    """Request of GetDisplayNames."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_IDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def player_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The players, none twice."""
+
+    def __init__(
+        self,
+        *,
+        player_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player_ids", b"player_ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetDisplayNamesRequest: _TypeAlias = GetDisplayNamesRequest  # noqa: Y015
+
+@_typing.final
+class GetDisplayNamesResponse(_message.Message):
+    """Response of GetDisplayNames."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class DisplayNamesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    DISPLAY_NAMES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def display_names(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Names by player; without players that never sat, have no name, or were erased."""
+
+    def __init__(
+        self,
+        *,
+        display_names: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_names", b"display_names"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetDisplayNamesResponse: _TypeAlias = GetDisplayNamesResponse  # noqa: Y015
+
+@_typing.final
 class ArrangeRackRequest(_message.Message):
     """Asks for a sorted rack. There are no tiles in it: only one's own seat can be arranged."""
 
@@ -1307,6 +1375,7 @@ class ListEventsResponse(_message.Message):
     MATCH_ID_FIELD_NUMBER: _builtins.int
     COMMITMENT_FIELD_NUMBER: _builtins.int
     ROWS_FIELD_NUMBER: _builtins.int
+    PLAYERS_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match."""
     commitment: _builtins.bytes
@@ -1315,16 +1384,21 @@ class ListEventsResponse(_message.Message):
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___RoundRow]:
         """The rows, in order."""
 
+    @_builtins.property
+    def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Whose seats they were when the match started, in seat order; empty for a house seat."""
+
     def __init__(
         self,
         *,
         match_id: _builtins.str = ...,
         commitment: _builtins.bytes = ...,
         rows: _abc.Iterable[Global___RoundRow] | None = ...,
+        players: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "match_id", b"match_id", "rows", b"rows"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "match_id", b"match_id", "players", b"players", "rows", b"rows"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

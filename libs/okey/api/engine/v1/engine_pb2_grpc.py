@@ -90,6 +90,11 @@ class TableServiceStub:
                 request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.WhereAmIRequest.SerializeToString,
                 response_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.WhereAmIResponse.FromString,
                 _registered_method=True)
+        self.GetDisplayNames = channel.unary_unary(
+                '/okey.api.engine.v1.TableService/GetDisplayNames',
+                request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.GetDisplayNamesRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.GetDisplayNamesResponse.FromString,
+                _registered_method=True)
         self.ArrangeRack = channel.unary_unary(
                 '/okey.api.engine.v1.TableService/ArrangeRack',
                 request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ArrangeRackRequest.SerializeToString,
@@ -203,6 +208,14 @@ class TableServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetDisplayNames(self, request, context):
+        """The names that players are shown by, for lists that hold ids only, such as leaderboards: a player's name is that of
+        its token when it last sat down, and an erased player has none any more. Roles: player, lobby, operator, integrator.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ArrangeRack(self, request, context):
         """Sorts the caller's own rack into melds. At most a few times a second (ARRANGE_TOO_OFTEN). Roles: player. Reasons:
         NO_ROUND.
@@ -294,6 +307,11 @@ def add_TableServiceServicer_to_server(servicer, server):
                     servicer.WhereAmI,
                     request_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.WhereAmIRequest.FromString,
                     response_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.WhereAmIResponse.SerializeToString,
+            ),
+            'GetDisplayNames': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetDisplayNames,
+                    request_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.GetDisplayNamesRequest.FromString,
+                    response_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.GetDisplayNamesResponse.SerializeToString,
             ),
             'ArrangeRack': grpc.unary_unary_rpc_method_handler(
                     servicer.ArrangeRack,
@@ -614,6 +632,33 @@ class TableService:
             '/okey.api.engine.v1.TableService/WhereAmI',
             okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.WhereAmIRequest.SerializeToString,
             okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.WhereAmIResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetDisplayNames(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.engine.v1.TableService/GetDisplayNames',
+            okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.GetDisplayNamesRequest.SerializeToString,
+            okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.GetDisplayNamesResponse.FromString,
             options,
             channel_credentials,
             insecure,

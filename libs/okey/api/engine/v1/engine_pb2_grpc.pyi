@@ -76,6 +76,10 @@ class TableServiceStub:
     """Which engine serves a table, for streams; any engine knows. Roles: player, lobby, operator, integrator."""
     WhereAmI: _aio.UnaryUnaryMultiCallable[_engine_pb2.WhereAmIRequest, _engine_pb2.WhereAmIResponse]
     """The table where the token's subject sits (W3), or the player that the lobby names. Roles: player, lobby."""
+    GetDisplayNames: _aio.UnaryUnaryMultiCallable[_engine_pb2.GetDisplayNamesRequest, _engine_pb2.GetDisplayNamesResponse]
+    """The names that players are shown by, for lists that hold ids only, such as leaderboards: a player's name is that of
+    its token when it last sat down, and an erased player has none any more. Roles: player, lobby, operator, integrator.
+    """
     ArrangeRack: _aio.UnaryUnaryMultiCallable[_engine_pb2.ArrangeRackRequest, _engine_pb2.ArrangeRackResponse]
     """Sorts the caller's own rack into melds. At most a few times a second (ARRANGE_TOO_OFTEN). Roles: player. Reasons:
     NO_ROUND.
@@ -203,6 +207,16 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_engine_pb2.WhereAmIRequest, _abc.Awaitable[_engine_pb2.WhereAmIResponse]],
     ) -> _abc.Awaitable[_engine_pb2.WhereAmIResponse]:
         """The table where the token's subject sits (W3), or the player that the lobby names. Roles: player, lobby."""
+
+    @_abc_1.abstractmethod
+    def GetDisplayNames(
+        self,
+        request: _engine_pb2.GetDisplayNamesRequest,
+        context: _aio.ServicerContext[_engine_pb2.GetDisplayNamesRequest, _abc.Awaitable[_engine_pb2.GetDisplayNamesResponse]],
+    ) -> _abc.Awaitable[_engine_pb2.GetDisplayNamesResponse]:
+        """The names that players are shown by, for lists that hold ids only, such as leaderboards: a player's name is that of
+        its token when it last sat down, and an erased player has none any more. Roles: player, lobby, operator, integrator.
+        """
 
     @_abc_1.abstractmethod
     def ArrangeRack(

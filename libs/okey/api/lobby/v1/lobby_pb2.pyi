@@ -293,7 +293,9 @@ class Ticket(_message.Message):
     """The wait after which bots may take free seats, milliseconds; 0 for never (W5)."""
     @_builtins.property
     def terms(self) -> Global___TableTerms:
-        """What the player wants to play, every default filled in."""
+        """What the player wants to play, every default filled in; of one who sits already and is led back there, what that table
+        plays.
+        """
 
     def __init__(
         self,

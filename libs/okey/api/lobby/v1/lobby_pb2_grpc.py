@@ -115,8 +115,8 @@ class LobbyServiceServicer:
 
     def JoinTable(self, request, context):
         """Takes a seat at a waiting table, the chosen one or any; the stake is held next (M1). Reasons: ALREADY_SEATED (W3;
-        metadata `table_id`), SEAT_TAKEN, NO_FREE_SEAT, NO_SUCH_SEAT, SEATS_NOT_OPEN (a match runs), LEFT_BEFORE_START, TABLE_NOT_FOUND,
-        TABLE_CLOSED, MAINTENANCE, INVITE_REQUIRED, INVITE_WRONG, INVITE_TRIES_EXHAUSTED, SEATS_TOO_OFTEN, and the wallet's, such as
+        metadata `table_id`), SEAT_TAKEN (another is free), NO_FREE_SEAT (chosen or any), NO_SUCH_SEAT, SEATS_NOT_OPEN (a match runs),
+        LEFT_BEFORE_START, TABLE_NOT_FOUND, TABLE_CLOSED, MAINTENANCE, INVITE_REQUIRED, INVITE_WRONG, INVITE_TRIES_EXHAUSTED, SEATS_TOO_OFTEN, and the wallet's, such as
         INSUFFICIENT_FUNDS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

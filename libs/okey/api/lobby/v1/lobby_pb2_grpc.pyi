@@ -41,8 +41,8 @@ class LobbyServiceStub:
     """
     JoinTable: _aio.UnaryUnaryMultiCallable[_lobby_pb2.JoinTableRequest, _lobby_pb2.JoinTableResponse]
     """Takes a seat at a waiting table, the chosen one or any; the stake is held next (M1). Reasons: ALREADY_SEATED (W3;
-    metadata `table_id`), SEAT_TAKEN, NO_FREE_SEAT, NO_SUCH_SEAT, SEATS_NOT_OPEN (a match runs), LEFT_BEFORE_START, TABLE_NOT_FOUND,
-    TABLE_CLOSED, MAINTENANCE, INVITE_REQUIRED, INVITE_WRONG, INVITE_TRIES_EXHAUSTED, SEATS_TOO_OFTEN, and the wallet's, such as
+    metadata `table_id`), SEAT_TAKEN (another is free), NO_FREE_SEAT (chosen or any), NO_SUCH_SEAT, SEATS_NOT_OPEN (a match runs),
+    LEFT_BEFORE_START, TABLE_NOT_FOUND, TABLE_CLOSED, MAINTENANCE, INVITE_REQUIRED, INVITE_WRONG, INVITE_TRIES_EXHAUSTED, SEATS_TOO_OFTEN, and the wallet's, such as
     INSUFFICIENT_FUNDS.
     """
     LeaveTable: _aio.UnaryUnaryMultiCallable[_lobby_pb2.LeaveTableRequest, _lobby_pb2.LeaveTableResponse]
@@ -109,8 +109,8 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_lobby_pb2.JoinTableRequest, _abc.Awaitable[_lobby_pb2.JoinTableResponse]],
     ) -> _abc.Awaitable[_lobby_pb2.JoinTableResponse]:
         """Takes a seat at a waiting table, the chosen one or any; the stake is held next (M1). Reasons: ALREADY_SEATED (W3;
-        metadata `table_id`), SEAT_TAKEN, NO_FREE_SEAT, NO_SUCH_SEAT, SEATS_NOT_OPEN (a match runs), LEFT_BEFORE_START, TABLE_NOT_FOUND,
-        TABLE_CLOSED, MAINTENANCE, INVITE_REQUIRED, INVITE_WRONG, INVITE_TRIES_EXHAUSTED, SEATS_TOO_OFTEN, and the wallet's, such as
+        metadata `table_id`), SEAT_TAKEN (another is free), NO_FREE_SEAT (chosen or any), NO_SUCH_SEAT, SEATS_NOT_OPEN (a match runs),
+        LEFT_BEFORE_START, TABLE_NOT_FOUND, TABLE_CLOSED, MAINTENANCE, INVITE_REQUIRED, INVITE_WRONG, INVITE_TRIES_EXHAUSTED, SEATS_TOO_OFTEN, and the wallet's, such as
         INSUFFICIENT_FUNDS.
         """
 

@@ -5,6 +5,7 @@ import { listRequest, NEW_TABLE, playForm, termsOf, ticketRequest } from "../ui/
 import { lobbyView } from "../ui/lobby_view.js";
 import { accountView, leadersView } from "../ui/pages_view.js";
 import { newRequestId } from "../wire/rpc.js";
+import { Leaders } from "./leaders.js";
 
 const LIVE = new Set(["TICKET_STATE_WAITING", "TICKET_STATE_SEATING", "TICKET_STATE_AWAITING_PARTNER"]);
 const ALL_TABLES = {
@@ -13,7 +14,7 @@ const ALL_TABLES = {
   seats: "",
   stakes: "",
   speed: "",
-  order: "TABLE_ORDER_NEWEST",
+  order: "TABLE_ORDER_SOONEST",
   joinable: false,
   kasa: false,
 };
@@ -32,7 +33,7 @@ export class LobbyScreen {
     this.ticket = null;
     this.ticketSinceMs = 0;
     this.seatedAt = "";
-    this.leaders = { ladder: "OVERALL", section: "PROVISIONAL", entries: null, rank: null };
+    this.leaders = new Leaders(app);
     this.account = { postings: null, ratings: null };
   }
 
@@ -45,7 +46,7 @@ export class LobbyScreen {
     this.#app.books.refreshBalance();
     this.render();
     if (page === "lobby") await this.#whereAmI();
-    else if (page === "leaders") await this.#loadLeaders();
+    else if (page === "leaders") await this.leaders.load();
     else if (page === "account") await this.#loadAccount();
   }
 
@@ -125,8 +126,8 @@ export class LobbyScreen {
       watch: () => app.go(`/table/${element.dataset.table}`),
       cancelTicket: () => this.#cancelTicket(),
       filter: () => this.#filter(element),
-      ladder: () => this.#pickLeaders({ ladder: element.dataset.name }),
-      section: () => this.#pickLeaders({ section: element.dataset.name }),
+      ladder: () => this.leaders.pick({ ladder: element.dataset.name }),
+      section: () => this.leaders.pick({ section: element.dataset.name }),
       openReplay: () => this.#replay(element),
     };
     actions[action]?.();
@@ -211,28 +212,6 @@ export class LobbyScreen {
     } catch (refusal) {
       this.#app.warn(refusalText(this.#app.t, refusal.reason ?? "INTERNAL"));
     }
-    this.render();
-  }
-
-  #pickLeaders(chosen) {
-    this.leaders = { ...this.leaders, ...chosen, entries: null, rank: null };
-    this.render();
-    this.#loadLeaders();
-  }
-
-  async #loadLeaders() {
-    const { rpc, session } = this.#app;
-    const ladder = `LADDER_${this.leaders.ladder}`;
-    const list = await rpc
-      .call("RatingService", "ListLeaderboard", { ladder, section: `SECTION_${this.leaders.section}`, page_size: 50 })
-      .catch(() => ({ entries: [] }));
-    const own = await rpc.call("RatingService", "GetRank", { player_id: session.playerId, ladder }).catch(() => null);
-    const rank = own?.entry && {
-      rank: Number(own.entry.rank),
-      players: Number(own.players),
-      points: Math.round(Number(own.entry.rating.rating_milli) / 1000),
-    };
-    this.leaders = { ...this.leaders, entries: list.entries, rank };
     this.render();
   }
 

@@ -3,6 +3,7 @@ import { commitmentOf, checkDeal } from "../core/deal.js";
 import { refusalText } from "../core/i18n.js";
 import { bytesOf, finishedRound, framesOf } from "../core/replay.js";
 import { fairnessView, replayView, roundPicker } from "../ui/round_views.js";
+import { displayNames } from "../wire/names.js";
 import { base64Of } from "../wire/rpc.js";
 
 const STEP_MS = 900;
@@ -34,7 +35,13 @@ export class Rounds {
     this.#app.storage.setItem(`okey.nonce.${commitment}`, base64Of(nonce));
   }
 
-  #nameOf = (seat) => this.#screen?.nameOf(seat) || this.#app.t("leaders.player") + ` ${seat + 1}`;
+  /** Who sat where when the match of a finished round started: others may sit there by now. */
+  async #namesOf({ players }) {
+    const { rpc, t } = this.#app;
+    const names = await displayNames(rpc, players);
+    const nameless = (seat) => `${t("leaders.player")} ${seat + 1}`;
+    return players.map((player, seat) => (player ? names[player] || nameless(seat) : `${t("bot.NORMAL")} ${seat + 1}`));
+  }
 
   async #round(tableId, { matchNo, roundNo }) {
     const invite = this.#app.storage.getItem(`okey.invite.${tableId}`) ?? "";
@@ -84,8 +91,9 @@ export class Rounds {
   async openReplay(tableId, chosen) {
     this.tableId = tableId;
     try {
-      const frames = framesOf(await this.#round(tableId, chosen));
-      this.#replay = { frames, at: 0, isRunning: false, nameOf: this.#nameOf };
+      const round = await this.#round(tableId, chosen);
+      const names = await this.#namesOf(round);
+      this.#replay = { frames: framesOf(round), at: 0, isRunning: false, nameOf: (seat) => names[seat] ?? "" };
       this.#showReplay();
     } catch (refusal) {
       this.#app.warn(refusalText(this.#app.t, refusal.reason ?? "INTERNAL"));

@@ -1,4 +1,6 @@
 // The leaderboard and the account: ratings, balance, statement.
+import { named } from "../core/names.js";
+import { matchesPlayed } from "../core/statement.js";
 import { chips } from "./centre_view.js";
 import { h } from "./dom.js";
 import { topBar } from "./lobby_view.js";
@@ -10,16 +12,21 @@ export const change = (t, milli) => t.signed(Math.round(Number(milli) / 100) / 1
 
 const LADDERS = ["OVERALL", "CANAK", "KLASIK"];
 
-function leaderRow(t, entry, ownId) {
-  const { rating } = entry;
-  const isOwn = rating.player_id === ownId;
+function leaderRow(t, row, ownId) {
+  const isOwn = row.playerId === ownId;
   return h(
     "tr",
     { class: isOwn ? "is-own" : null },
-    h("td", { class: "number" }, t.number(Number(entry.rank))),
-    h("td", null, rating.player_id, isOwn ? h("span", { class: "you" }, t("seat.youMark")) : null),
-    h("td", { class: "number" }, points(t, rating.rating_milli)),
-    h("td", { class: "number" }, t.number(Number(rating.rated_matches))),
+    h("td", { class: "number" }, t.number(row.rank)),
+    h(
+      "td",
+      { title: row.playerId },
+      row.name,
+      row.mark ? h("span", { class: "name-mark" }, row.mark) : null,
+      isOwn ? h("span", { class: "you" }, t("seat.youMark")) : null,
+    ),
+    h("td", { class: "number" }, points(t, row.ratingMilli)),
+    h("td", { class: "number" }, t.number(row.matches)),
   );
 }
 
@@ -36,7 +43,7 @@ const head = (t, keys) =>
 
 /** Who plays best, on one ladder and in one section. */
 export function leadersView(t, model) {
-  const { ladder, section, entries, rank } = model.leaders;
+  const { ladder, section, rows, names, rank, isAway } = model.leaders;
   const pick = (action, name, chosen, key) =>
     h(
       "button",
@@ -67,10 +74,11 @@ export function leadersView(t, model) {
         { class: "choices", role: "group", "aria-label": t("leaders.section") },
         ["ESTABLISHED", "PROVISIONAL"].map((name) => pick("section", name, section, "section")),
       ),
-      rank ? h("p", { class: "own-rank" }, t("leaders.own", rank)) : h("p", { class: "note" }, t("leaders.unranked")),
-      entries === null ? h("p", { class: "note" }, t("list.loading")) : null,
-      entries?.length === 0 ? h("p", { class: "note" }, t("leaders.empty")) : null,
-      entries?.length
+      rank ? h("p", { class: "own-rank" }, t("leaders.own", rank)) : null,
+      rows && !rank ? h("p", { class: "note" }, t("leaders.unranked")) : null,
+      rows === null ? h("p", { class: "note" }, t(isAway ? "leaders.away" : "list.loading")) : null,
+      rows?.length === 0 ? h("p", { class: "note" }, t("leaders.empty")) : null,
+      rows?.length
         ? h(
             "table",
             { class: "figures" },
@@ -83,7 +91,7 @@ export function leadersView(t, model) {
             h(
               "tbody",
               null,
-              entries.map((entry) => leaderRow(t, entry, model.playerId)),
+              named(rows, names, t("leaders.nameless")).map((row) => leaderRow(t, row, model.playerId)),
             ),
           )
         : null,
@@ -91,10 +99,10 @@ export function leadersView(t, model) {
   );
 }
 
-function postingRow(t, posting) {
+function postingRow(t, posting, played) {
   const kind = posting.kind.slice("JOURNAL_KIND_".length);
   const amount = Number(posting.amount);
-  const match = /-(\d+)$/.exec(posting.match_id)?.[1];
+  const match = played.has(posting.match_id) && kind !== "VOID_HOLD" ? /-(\d+)$/.exec(posting.match_id)[1] : null;
   return h(
     "tr",
     null,
@@ -128,6 +136,7 @@ function postingRow(t, posting) {
 /** The own chips and where they went, the newest first, and the own ratings. */
 export function accountView(t, model) {
   const { postings, ratings } = model.account;
+  const played = matchesPlayed(postings ?? []);
   return h(
     "div",
     { class: "page" },
@@ -164,7 +173,7 @@ export function accountView(t, model) {
             h(
               "tbody",
               null,
-              postings.map((posting) => postingRow(t, posting)),
+              postings.map((posting) => postingRow(t, posting, played)),
             ),
           )
         : null,

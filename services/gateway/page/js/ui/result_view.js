@@ -1,4 +1,4 @@
-// How a round or a match ended: who won and how, everybody's tiles, chips, rating changes, and what comes next.
+// How a round or a match ended: who won and how, chips, rating changes, what comes next, and everybody's tiles.
 import { isSeated } from "../core/table.js";
 import { byColour, tileFrom } from "../core/tiles.js";
 import { h } from "./dom.js";
@@ -7,11 +7,16 @@ import { tilesView, tileView } from "./tile_view.js";
 
 const finishOf = (name) => (name ?? "").slice("FINISH_KIND_".length);
 
-function headline(t, { round, match, people }) {
+/** The seats that a finish wins for: in Eşli both of the side (O2). */
+const winnersOf = (table, seat) => (table.mode === "ESLI" && seat >= 0 ? [seat, (seat + 2) % 4] : [seat]);
+
+function headline(t, table, { round, match, people }) {
   const winner = match?.winner ?? round?.seat ?? -1;
-  const name = people.names[winner] ?? "";
   if (match?.kind === "OUTCOME_KIND_HOUSE_WIN") return t("result.house");
   if (winner < 0) return t(match ? "result.matchDrawn" : "result.roundDrawn");
+  const winners = winnersOf(table, winner);
+  const [name, partner] = winners.filter((seat) => seat !== people.viewer).map((seat) => people.names[seat]);
+  if (winners.length > 1) return t(partner ? "result.sideWon" : "result.yourSideWon", { name, partner });
   if (winner === people.viewer) return t(match ? "result.youWonMatch" : "result.youWonRound");
   return t(match ? "result.wonMatch" : "result.wonRound", { name });
 }
@@ -48,6 +53,7 @@ function howView(t, round) {
 
 function figures(t, table, { match, books, people }) {
   const rows = match.players.map((player, seat) => ({ player, seat }));
+  const winners = winnersOf(table, match.winner);
   return h(
     "table",
     { class: "figures" },
@@ -69,7 +75,7 @@ function figures(t, table, { match, books, people }) {
       rows.map(({ player, seat }) =>
         h(
           "tr",
-          { class: seat === match.winner ? "is-winner" : null },
+          { class: winners.includes(seat) ? "is-winner" : null },
           h("td", null, people.names[seat]),
           table.variant === "KLASIK" ? h("td", { class: "number" }, t.number(match.points?.[seat] ?? 0)) : null,
           h(
@@ -98,10 +104,10 @@ export const resultView = (t, table, { nextLeft, ...result }) =>
   h(
     "div",
     { class: "result", "data-key": "result" },
-    h("p", { class: "result-headline" }, headline(t, result)),
+    h("p", { class: "result-headline" }, headline(t, table, result)),
     result.round ? howView(t, result.round) : null,
+    result.match?.is_tie_break ? h("p", null, t("result.tieBreak")) : null,
     result.match ? figures(t, table, result) : null,
-    result.round ? racksOf(t, result) : null,
     h(
       "div",
       { class: "result-next" },
@@ -123,8 +129,9 @@ export const resultView = (t, table, { nextLeft, ...result }) =>
         : null,
       h("button", { class: "button", type: "button", "data-do": "openReplay" }, t("replay.open")),
       h("button", { class: "button", type: "button", "data-do": "openFairness" }, t("fair.open")),
-      table.can.has("LEAVE") || !isSeated(table)
+      table.can.has("LEAVE") || table.phase === "CLOSED" || !isSeated(table)
         ? h("button", { class: "button", type: "button", "data-do": "leave" }, t("result.toLobby"))
         : null,
     ),
+    result.round ? racksOf(t, result) : null,
   );

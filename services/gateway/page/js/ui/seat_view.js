@@ -60,6 +60,7 @@ function badges(ctx, table, seat) {
   if (isPartner(table, seat)) add("partner", t("seat.partner"));
   if (view.hasCift) add("cift", t("seat.cift"));
   if (view.hasShown) add("gosterge", t("seat.shown"));
+  if (isOut(table, seat)) add("out", t("seat.out"));
   if (view.gaveUp) add("gone", t("seat.gaveUp"));
   if (view.control === "STAND_IN")
     add("away", standInText(t, clock, view), { "data-deadline": view.awayDeadlineMs, "data-moves": true });
@@ -73,6 +74,9 @@ const standInText = (t, clock, view) => [
 ];
 
 const isPartner = (table, seat) => table.mode === "ESLI" && isSeated(table) && seat === (table.viewer + 2) % 4;
+
+/** Whether the seat watches a tie-break of others (K6). */
+const isOut = (table, seat) => table.round !== null && !table.round.playing.includes(seat);
 
 const sitHere = (t, seat) =>
   h(
@@ -102,13 +106,12 @@ export function seatView(ctx, table, seat) {
   const { t } = ctx;
   const view = table.seats[seat];
   const isTurn = table.phase === "PLAYING" && table.round?.turn?.seat === seat;
-  const isOut = table.round && !table.round.playing.includes(seat);
   const place = placeOf(table, seat);
   const status = statusText(t, table, view);
   return h(
     "section",
     {
-      class: `seat seat-${place}${isTurn ? " is-turn" : ""}${isOut ? " is-out" : ""}${view.status === "FREE" ? " is-free" : ""}`,
+      class: `seat seat-${place}${isTurn ? " is-turn" : ""}${isOut(table, seat) ? " is-out" : ""}${view.status === "FREE" ? " is-free" : ""}`,
       "data-key": `seat-${seat}`,
       "data-seat": seat,
       "aria-label": t(isTurn ? "seat.labelTurn" : "seat.label", { name: seatName(t, table, seat) }),
@@ -127,7 +130,7 @@ export function seatView(ctx, table, seat) {
       view.status === "FREE" && table.can.has("TAKE_SEAT") ? sitHere(t, seat) : null,
       h("span", { class: "badges" }, badges(ctx, table, seat)),
     ),
-    table.round && place !== "bottom" ? backs(t, view.rackCount, seat) : null,
+    view.rackCount && place !== "bottom" ? backs(t, view.rackCount, seat) : null,
   );
 }
 

@@ -13,6 +13,8 @@ const iconButton = (name, label, action) =>
     icon(name),
   );
 
+const roundText = (t, { no, isTieBreak }) => t(isTieBreak ? "table.tieBreak" : "table.round", { round: no });
+
 function barView(t, table) {
   const isKlasik = table.variant === "KLASIK";
   return h(
@@ -24,7 +26,7 @@ function barView(t, table) {
       { class: "table-title" },
       t(`variant.${table.variant}`),
       table.mode === "NORMAL" ? null : h("span", { class: "mode" }, ` · ${t(`mode.${table.mode}`)}`),
-      table.round && isKlasik ? h("span", { class: "round-no" }, t("table.round", { round: table.round.no })) : null,
+      table.round && isKlasik ? h("span", { class: "round-no" }, roundText(t, table.round)) : null,
     ),
     h(
       "div",
