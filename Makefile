@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 TYPED := libs services tools deploy examples tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock run cluster demo test test-core test-rest test-browser test-all format lint protos protos-check \
+.PHONY: help setup lock run cluster edge demo test test-core test-rest test-browser test-all format lint protos protos-check \
 	protos-breaking protos-release \
 	bench arena mutations soak chaos chaos-tables rollout manifests manifests-check sbom deploy-check \
 	docs-check clean
@@ -47,6 +47,10 @@ run: setup ## start the platform on this machine, with embedded databases
 
 cluster: setup ## start it as in production, several of each service on one PostgreSQL, to watch and to kill
 	$(BIN)/python -m services.standalone --cluster
+
+edge: setup ## Envoy before the cluster that runs, configured as in production, at 127.0.0.1:7590 (EDGE_OF=.okey: before make run)
+	$(BIN)/python -m tools.edge --data-dir $(EDGE_OF)
+EDGE_OF := .okey/cluster
 
 demo: setup ## start the platform and play whole matches with real clients
 	$(BIN)/okeyctl demo
@@ -133,13 +137,15 @@ manifests: setup ## make the manifests, rules and dashboards that follow from ot
 manifests-check: setup ## fail if one of them is not what its source gives
 	$(BIN)/python -m tools.manifests check
 
-sbom: setup ## what the image is made of, as CycloneDX (build/sbom.json)
+sbom: setup ## what the image is made of, as CycloneDX (build/sbom.json); ROOT=<its root> adds what its base brings
 	mkdir -p build
 	$(BIN)/cyclonedx-py requirements requirements/runtime.txt --pyproject pyproject.toml \
 		--output-reproducible --of JSON -o build/sbom.json
+	$(if $(ROOT),$(BIN)/python -m tools.sbom build/sbom.json $(ROOT))
 
-deploy-check: setup ## build and validate every kustomization, start each service from its manifest
+deploy-check: setup ## build and validate every kustomization, start each service from its manifest, roll all out behind Envoy
 	$(BIN)/python -m pytest tests/deploy -q -m ""
+	$(BIN)/python -m pytest tests/chaos/cluster/test_rollout.py -q -m "not long"
 
 docs-check: setup ## run the commands of README, docs and examples against a platform, check every link
 	$(BIN)/python -m pytest tests/docs -q -m ""

@@ -18,7 +18,10 @@ from okey_client import OkeyClient, RpcFailure, TableClient
 
 OVER = (table_pb2.PHASE_NACHSPIEL, table_pb2.PHASE_CLOSED)
 # The clock was faster, or a stand-in plays: the next view says what is due.
-TOO_LATE = {"TURN_OVER", "TURN_EXPIRED", "NOT_YOUR_TURN", "STAND_IN_PLAYS", "TABLE_CLOSED"}
+TOO_LATE = {
+    *("TURN_OVER", "TURN_EXPIRED", "NOT_YOUR_TURN", "TABLE_CLOSED"),
+    *("STAND_IN_PLAYS", "NOT_AWAY", "RETURN_TOO_LATE"),
+}
 
 
 def is_to_move(view: table_pb2.TableView) -> bool:
@@ -48,10 +51,13 @@ async def play(table: TableClient) -> None:
             if view.phase in OVER:
                 return
             # One look may stand for several rows: act on the newest only.
-            if not is_to_move(view) or view.seq < seat.view.seq:
+            if view.seq < seat.view.seq:
                 continue
             try:
-                await seat.act(view.round.turn.number, choose(view))
+                if table_pb2.LEGAL_ACTION_RETURN_TO_SEAT in view.legal_actions:
+                    await seat.return_to_seat()
+                elif is_to_move(view):
+                    await seat.act(view.round.turn.number, choose(view))
             except RpcFailure as failure:
                 if failure.reason not in TOO_LATE:
                     raise

@@ -87,6 +87,15 @@ class MemoryMembers:
             self._places[shard] = replace(self._places[shard], owner=to, is_pinned=is_pinned)
         return ours == set(given)
 
+    async def pin(self, me: Myself, shards: Collection[int]) -> bool:
+        known = self._members.get(me.engine)
+        if known is None or known.incarnation != me.incarnation:
+            return False
+        ours = set(shards) & self._board().shards_of(me.engine)
+        for shard in ours:
+            self._places[shard] = replace(self._places[shard], is_pinned=True)
+        return ours == set(shards)
+
     async def leave(self, me: Myself, now_ms: int) -> None:
         known = self._members.get(me.engine)
         if known is None or known.incarnation != me.incarnation:

@@ -91,7 +91,7 @@ def _on_sqlite(url: URL, work: _Work) -> None:
         with engine.begin() as connection:
             work(connection)
     except DBAPIError as error:
-        raise sqlite.away(error) or error from error.orig
+        raise sqlite.away(error.orig) or error from error.orig
     finally:
         engine.dispose()
 

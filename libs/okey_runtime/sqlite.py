@@ -9,6 +9,7 @@ BEGIN IMMEDIATE.
 import asyncio
 import sqlite3
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -115,12 +116,28 @@ def sqlite_engine(url: URL, begin: str, connections: int) -> Engine:
     return engine
 
 
-def away(error: DBAPIError) -> DatabaseAway | None:
-    """What to raise instead if the file or its lock is the trouble; None if the statement is."""
-    code = getattr(error.orig, "sqlite_errorcode", None)
+def run_quickly(
+    connection: Connection, statement: str, values: Sequence[Any] = ()
+) -> sqlite3.Cursor:
+    """Run a statement of an SQLite transaction past SQLAlchemy, whose own part of it takes as long
+    as ten rows do. Raises ``DatabaseAway``, or the driver's own error where it is the statement's.
+    """
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection), f"{driver!r} is no SQLite database"
+    try:
+        return driver.execute(statement, values)
+    except sqlite3.Error as error:
+        raise away(error) or error from None
+
+
+def away(error: BaseException | None) -> DatabaseAway | None:
+    """What to raise instead of the driver's error if the file or its lock is the trouble; None if
+    the statement is.
+    """
+    code = getattr(error, "sqlite_errorcode", None)
     if not isinstance(code, int) or code & 0xFF not in _AWAY_CODES:
         return None
-    return DatabaseAway(f"the database file does not answer ({error.orig}); try again")
+    return DatabaseAway(f"the database file does not answer ({error}); try again")
 
 
 async def _in_thread(pool: ThreadPoolExecutor, engine: Engine, work: Work[T]) -> T:
@@ -129,7 +146,7 @@ async def _in_thread(pool: ThreadPoolExecutor, engine: Engine, work: Work[T]) ->
             with engine.begin() as connection:
                 return work(connection)
         except DBAPIError as error:
-            raise away(error) or error from error.orig
+            raise away(error.orig) or error from error.orig
 
     result: T = await asyncio.get_running_loop().run_in_executor(pool, run)
     return result

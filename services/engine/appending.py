@@ -6,10 +6,12 @@ from enum import Enum
 from typing import Final
 
 from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy.dialects import sqlite
 
+from okey_runtime.sqlite import run_quickly
 from services.engine.record import Request
 from services.engine.schema import feed, journal, players, seated, shards, tables
-from services.engine.set_based import delete_pairs, insert_new, put
+from services.engine.set_based import delete_pairs, insert_new, insert_where_free, put
 from services.engine.shards import shard_of
 
 
@@ -105,8 +107,11 @@ def _write_rows(connection: Connection, batch: Sequence[Append]) -> set[str]:
     rows = [_journal_row(row) for row in batch if not row.is_first or row.table_id in made]
     for place, row in enumerate(rows):
         row["position"] = position + place
-    written = insert_new(connection, journal, rows)
-    return {row.table_id for row in batch} - written
+    if insert_where_free(connection, journal, rows) == len(batch):
+        return set()
+    return {row.table_id for row in batch} - set(
+        connection.execute(_WRITTEN_FROM, {"position": position}).scalars()
+    )
 
 
 def _made_elsewhere(connection: Connection, batch: Sequence[Append], engine: str) -> list[str]:
@@ -131,11 +136,19 @@ def _made_elsewhere(connection: Connection, batch: Sequence[Append], engine: str
 
 def _take_positions(connection: Connection, count: int) -> int:
     """The first of so many positions; nobody else gets any before this transaction has ended."""
-    last: int = connection.execute(_TAKE, {"count": count}).scalar_one()
+    last: int
+    if connection.dialect.name == "sqlite":
+        [(last,)] = run_quickly(connection, _TAKE_ON_SQLITE, (count,))
+    else:
+        last = connection.execute(_TAKE, {"count": count}).scalar_one()
     return last - count + 1
 
 
+# Whoever holds the feed's row is alone with the positions that it took.
+_WRITTEN_FROM: Final = select(journal.c.table_id).where(journal.c.position >= bindparam("position"))
+
 _TAKE: Final = update(feed).values(last=feed.c.last + bindparam("count")).returning(feed.c.last)
+_TAKE_ON_SQLITE: Final = str(_TAKE.compile(dialect=sqlite.dialect()))
 
 
 def _seat(connection: Connection, batch: Sequence[Append]) -> dict[str, SitsElsewhere]:

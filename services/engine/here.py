@@ -78,8 +78,6 @@ class Here:
         if not member.is_taking:
             raise NoSuchEngine(f"engine {to} takes no shards: it has just started, or leaves")
         owner = await self._everywhere.owner_of(shard)
-        if owner.engine == to:
-            return member.address
         if owner.engine == self.engine:
             if not await self._sharing.hand_over({shard}, to, is_pinned=True):
                 raise OwnerAway(f"shard {shard} is on its way to another engine; ask again")

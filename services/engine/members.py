@@ -95,6 +95,10 @@ class Membership(Protocol):
         """
         ...
 
+    async def pin(self, me: Myself, shards: Collection[int]) -> bool:
+        """Keep shards of one's own, however they would be balanced; whether all are one's own."""
+        ...
+
     async def leave(self, me: Myself, now_ms: int) -> None:
         """Be no member any more; whatever is left is nobody's."""
         ...
@@ -150,6 +154,10 @@ class Members:
         return await self._database.transact(
             lambda c: self._hand_over(c, me, given, to, now_ms, is_pinned), _WRITES
         )
+
+    async def pin(self, me: Myself, shards: Collection[int]) -> bool:
+        """Keep shards of one's own."""
+        return await self._database.transact(lambda c: _pin(c, me, shards), _WRITES)
 
     async def leave(self, me: Myself, now_ms: int) -> None:
         """Be no member any more."""
@@ -318,6 +326,13 @@ def _lock(connection: Connection, me: Myself) -> int | None:
     )
     leased_ms: int | None = connection.execute(mine).scalar()
     return leased_ms
+
+
+def _pin(connection: Connection, me: Myself, pinned: Collection[int]) -> bool:
+    if _lock(connection, me) is None:
+        return False
+    kept = _of(me.engine).where(shards.c.shard.in_(sorted(pinned))).values(is_pinned=True)
+    return connection.execute(kept).rowcount == len(pinned)
 
 
 def _of(engine: str) -> Any:

@@ -1,7 +1,7 @@
 """The other engines of the same database, as this one calls them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Final, Protocol, TypeVar
 
 import grpc
@@ -12,6 +12,7 @@ from okey_runtime.service_token import MetadataProvider
 
 _TIMEOUT_S: Final = 2.0
 _HAND_OVER_TIMEOUT_S: Final = 10.0
+_LONGEST_CALL_S: Final = 10.0
 
 T = TypeVar("T")
 
@@ -21,6 +22,10 @@ class Bell(Protocol):
 
     async def look(self, address: str) -> int:
         """Have it look at the board at once. Raises ``RpcFailure``."""
+        ...
+
+    def keep(self, addresses: Collection[str]) -> None:
+        """Whoever is elsewhere is not there any more."""
         ...
 
 
@@ -36,6 +41,7 @@ class Peers:
         self._dial = dial
         self._ours: dict[str, grpc.aio.Channel] = {}
         self._bare: dict[str, grpc.aio.Channel] = {}
+        self._closing: dict[grpc.aio.Channel, asyncio.Task[None]] = {}
 
     def bare(self, address: str) -> grpc.aio.Channel:
         """A channel on which each call brings its own token."""
@@ -71,18 +77,31 @@ class Peers:
         request = peer_pb2.ForgetPlayerRequest(player_id=player)
         await _asked(self._stub(address).ForgetPlayer, request, _TIMEOUT_S)
 
-    def forget_all_but(self, addresses: frozenset[str]) -> list[grpc.aio.Channel]:
-        """The channels to engines that are no members any more, to be closed."""
+    def keep(self, addresses: Collection[str]) -> None:
+        """Close the channels to others, which would try to connect for ever; calls that are under
+        way there may end first.
+        """
+        for channel in self._forget_all_but(addresses):
+            self._closing[channel] = asyncio.create_task(self._close(channel))
+
+    async def _close(self, channel: grpc.aio.Channel) -> None:
+        await channel.close(_LONGEST_CALL_S)
+        del self._closing[channel]
+
+    async def close(self) -> None:
+        """Close every channel at once."""
+        every, closing = [*self._closing, *self._forget_all_but(())], [*self._closing.values()]
+        for task in closing:
+            task.cancel()
+        await asyncio.gather(*closing, return_exceptions=True)
+        await asyncio.gather(*(channel.close() for channel in every))
+
+    def _forget_all_but(self, addresses: Collection[str]) -> list[grpc.aio.Channel]:
         return [
             channels.pop(address)
             for channels in (self._ours, self._bare)
-            for address in channels.keys() - addresses
+            for address in channels.keys() - set(addresses)
         ]
-
-    async def close(self) -> None:
-        """Close every channel."""
-        gone = self.forget_all_but(frozenset())
-        await asyncio.gather(*(channel.close() for channel in gone))
 
     def _stub(self, address: str) -> peer_pb2_grpc.PeerServiceStub:
         channel = self._ours.get(address)

@@ -19,6 +19,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import ReturningInsert
 
+from okey_runtime.sqlite import run_quickly
+
 Values = dict[str, Any]
 
 
@@ -34,6 +36,22 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[Values]) -> 
         columns = {name: [row[name] for row in rows] for name in names}
         return set(connection.execute(_from_arrays(table, names), columns).scalars())
     return set(connection.execute(_from_values(table), list(rows)).scalars())
+
+
+def insert_where_free(connection: Connection, table: Table, rows: Sequence[Values]) -> int:
+    """Insert in the given order what is not there; how many rows went in.
+
+    To be told which ones costs as much again as the rows themselves: SQLite hands each key over
+    alone, and the interpreter lock with it. Every row has the same columns.
+    """
+    if not rows:
+        return 0
+    names = tuple(column.name for column in table.columns if column.name in rows[0])
+    if connection.dialect.name == "postgresql":
+        columns = {name: [row[name] for row in rows] for name in names}
+        return connection.execute(_quietly_from_arrays(table, names), columns).rowcount
+    values = tuple(row[name] for row in rows for name in names)
+    return run_quickly(connection, _values_of(table, names, len(rows)), values).rowcount
 
 
 def put(connection: Connection, table: Table, rows: Sequence[Values]) -> None:
@@ -58,13 +76,27 @@ def delete_pairs(
 
 @cache
 def _from_arrays(table: Table, names: tuple[str, ...]) -> ReturningInsert[Any]:
+    return _quietly_from_arrays(table, names).returning(_key(table))
+
+
+@cache
+def _quietly_from_arrays(table: Table, names: tuple[str, ...]) -> postgresql.Insert:
     """One array a column, unnested side by side: the same statement for any number of rows."""
     columns = [table.c[name] for name in names]
     arrays = [bindparam(c.name, type_=postgresql.ARRAY(c.type)) for c in columns]
     insert = postgresql.insert(table).from_select(
         list(names), select(*(func.unnest(array) for array in arrays))
     )
-    return insert.on_conflict_do_nothing().returning(_key(table))
+    return insert.on_conflict_do_nothing()
+
+
+@cache
+def _values_of(table: Table, names: tuple[str, ...], count: int) -> str:
+    """SQLite's statement for so many rows, which SQLAlchemy would write anew each time."""
+    one_row = sqlite.insert(table).on_conflict_do_nothing()
+    statement = str(one_row.compile(dialect=sqlite.dialect(), column_keys=list(names)))
+    places = f"({', '.join('?' * len(names))})"
+    return statement.replace(places, ", ".join([places] * count))
 
 
 @cache

@@ -223,6 +223,7 @@ class Sharing:
         """Let go what is another's, begin to load what became ours; how many tables that is."""
         before = self._ownership.board
         self._ownership.follow(board)
+        self._bell.keep({member.address for member in board.members.values()})
         ours = board.shards_of(self._me.engine) - self._moving
         self._lose(self._ownership.held - ours)
         gained = ours - self._ownership.held
@@ -257,14 +258,17 @@ class Sharing:
 
     async def hand_over(self, shards: Collection[int], to: str, *, is_pinned: bool = False) -> bool:
         """Give shards of ours to an engine that lives and takes shards; whether it has them now.
+        Where that is this one, what is pinned is so from now on.
 
         What is under way at their tables is answered first, and who asks meanwhile waits; once the
         other engine knows, streams end with its address. Raises ``DatabaseAway``,
         ``DatabaseBusy``: then nobody knows, and the next look tells.
         """
         given, right_ms = frozenset(shards), self._right.before_giving()
-        if not given <= self._ownership.held or to == self._me.engine:
-            return to == self._me.engine
+        if not given <= self._ownership.held:
+            return False
+        if to == self._me.engine:
+            return not is_pinned or await self._membership.pin(self._me, given)
         self._moving |= given
         self._ownership.begin_move(given)
         try:

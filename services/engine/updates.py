@@ -11,9 +11,9 @@ from typing import Final, get_args
 from okey.api.engine.v1 import engine_pb2
 from okey.table.events import Event, TileDiscarded
 from okey.table.prompt import Choices, choices, has_same_choices, moment
-from okey.table.public import OpenEvent, PublicEvent, PublicTileDrawn, public_event
+from okey.table.public import OpenEvent, PublicEvent, PublicTileDrawn, is_privy, public_event
 from okey.table.state import TableState
-from okey.table.view import view
+from okey.table.view import SPECTATOR, view
 from okey_runtime.codec import encode
 from services.engine.record import Row
 from services.engine.wire import named_view, names_shown, public_message, viewers_along
@@ -48,10 +48,10 @@ class RowUpdates:
         self._now_ms = now_ms
         self._names = names
         self._head = engine_pb2.TableUpdate(
-            seq=row.seq, server_time_ms=now_ms, display_names=names_shown(row, names)
+            seq=row.seq, server_time_ms=now_ms, display_names=names_shown(row, names) or None
         ).SerializeToString()
         self._moment = encode(moment(after), engine_pb2.Prompt).SerializeToString()
-        self._made: dict[Event | PublicEvent, bytes] = {}
+        self._made: dict[tuple[int, int], bytes] = {}
         self._open = b""
         if all(type(event) in _OPEN for event in row.events):
             self._open = b"".join(map(_encoded, row.events))
@@ -69,13 +69,14 @@ class RowUpdates:
 
     def _events(self, player: str, was: int) -> bytes:
         viewers = viewers_along(self._row.events, player, was)
-        pairs = zip(self._row.events, viewers, strict=True)
-        return b"".join([self._event(public_event(event, viewer)) for event, viewer in pairs])
+        return b"".join([self._event(place, viewer) for place, viewer in enumerate(viewers)])
 
-    def _event(self, event: PublicEvent) -> bytes:
-        made = self._made.get(event)
+    def _event(self, place: int, viewer: int) -> bytes:
+        event = self._row.events[place]
+        key = (place, viewer if is_privy(event, viewer) else SPECTATOR)
+        made = self._made.get(key)
         if made is None:
-            made = self._made[event] = _encoded(event)
+            made = self._made[key] = _encoded(public_event(event, key[1]))
         return made
 
 

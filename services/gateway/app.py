@@ -14,6 +14,7 @@ from services.gateway.sessions import Sessions
 from services.gateway.settings import GatewaySettings
 from services.gateway.web import make_web
 from services.gateway.web_server import WebServer
+from services.gateway.web_tls import WebTls
 
 
 class GatewayApp:
@@ -88,8 +89,7 @@ class GatewayApp:
             web,
             settings.listen_host,
             settings.gateway_port,
-            settings.tls_cert_file,
-            settings.tls_key_file,
+            self._web_tls(),
         )
         host.status.fact("page", lambda: self.url)
         host.status.figure("connections", sessions.__len__)
@@ -110,6 +110,12 @@ class GatewayApp:
             await self._client.close()
         if self._web is not None:
             self._web.close()
+
+    def _web_tls(self) -> WebTls | None:
+        settings = self._settings
+        if settings.tls_cert_file is None or settings.tls_key_file is None:
+            return None
+        return WebTls(settings.certificate_files(), settings.tls_cert_file, settings.tls_key_file)
 
     def _guests(self, host: ServiceServer) -> Guests | None:
         settings = self._settings

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Generator
-from pathlib import Path
 from typing import Final
 
 import uvicorn
@@ -12,6 +11,8 @@ from starlette.types import ASGIApp, Scope
 from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from services.gateway.web_tls import WebTls
 
 MAX_FRAME_BYTES: Final = 64 << 10
 _ABORT: Final = "okey.abort"
@@ -48,9 +49,7 @@ def abort(scope: Scope) -> None:
 class WebServer(uvicorn.Server):
     """Serves an app on a port that it has bound already; ``run_until_stopped`` is its work."""
 
-    def __init__(
-        self, app: ASGIApp, host: str, port: int, cert_file: Path | None, key_file: Path | None
-    ) -> None:
+    def __init__(self, app: ASGIApp, host: str, port: int, tls: WebTls | None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -68,13 +67,12 @@ class WebServer(uvicorn.Server):
                 proxy_headers=False,
                 server_header=False,
                 timeout_graceful_shutdown=_STOP_WITHIN_S,
-                ssl_certfile=cert_file,
-                ssl_keyfile=key_file,
+                ssl_context_factory=None if tls is None else lambda *_: tls.context,
             )
         )
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server((host, port), family=family)
-        self.url: Final = _url("http" if cert_file is None else "https", self._socket)
+        self.url: Final = _url("http" if tls is None else "https", self._socket)
         """The address of the page."""
         self._ready = asyncio.Event()
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
+from multiprocessing.pool import Pool
+from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
 from typing import Final
 
 from rich.console import Console
@@ -65,8 +67,19 @@ def _results(contest: Contest, deals: int, workers: int) -> Iterator[DealResult]
     if workers == 1:
         yield from map(partial(play_deal, contest), numbers)
         return
-    with get_context("spawn").Pool(min(workers, deals)) as pool:
+    with _deaf_pool(min(workers, deals)) as pool:
         yield from pool.imap(partial(play_deal, contest), numbers, chunksize=_CHUNK)
+
+
+def _deaf_pool(workers: int) -> Pool:
+    """Processes that Ctrl-C does not reach, from their first moment on: whoever made them hears it
+    and ends them.
+    """
+    before = pthread_sigmask(SIG_BLOCK, {SIGINT})
+    try:
+        return get_context("spawn").Pool(workers)
+    finally:
+        pthread_sigmask(SIG_SETMASK, before)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from okey_runtime.environment import CHECK_FLAG
 from services.okeyctl.ending import refuse
 
 app = typer.Typer(
-    help="Settings of services: OKEY_* variables and files of secrets.",
+    help="Check the settings of a service.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -30,15 +30,17 @@ class Service(StrEnum):
 
 @app.callback()
 def group() -> None:
-    """Settings of services: OKEY_* variables and files of secrets."""
+    """Check the settings of a service: OKEY_* variables and files of secrets."""
 
 
 @app.command()
-def check(service: Annotated[Service, typer.Argument(help="Which one would start.")]) -> None:
-    """Read this environment as the service would, and show every setting as JSON; no secrets.
+def check(
+    service: Annotated[Service, typer.Argument(metavar="SERVICE", help="Which one would start.")],
+) -> None:
+    """Say whether a service would start with what is set here.
 
-    Nothing is started or opened. Status 2 if the service would refuse the environment; each
-    variable that it minds is named.
+    Prints every setting as JSON, but no secret. Nothing is started or opened. Status 2 if the
+    service would refuse the environment; each variable that it minds is named.
     """
     command = [sys.executable, "-m", f"services.{service.value}", CHECK_FLAG]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

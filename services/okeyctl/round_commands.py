@@ -6,56 +6,66 @@ from typing import Annotated
 
 import typer
 
-from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from services.okeyctl import replay as replays
 from services.okeyctl import tables_verify as deals
-from services.okeyctl.ending import FINDINGS, Output, refusals
-from services.okeyctl.options import AsJsonLines, DataDir, EngineAddress, Invite, TokenFile
-from services.okeyctl.reach import reach
+from services.okeyctl.connecting import calls
+from services.okeyctl.ending import FINDINGS, Output
+from services.okeyctl.options import AsJsonLines, Invite, TableId
+from services.okeyctl.reach import Reach
 
-MatchNo = Annotated[int, typer.Argument(min=1, help="From 1, at this table.")]
+MatchNo = Annotated[
+    int, typer.Argument(metavar="MATCH", min=1, help="Its number at this table, from 1.")
+]
+RoundNo = Annotated[
+    int, typer.Argument(metavar="ROUND", min=1, help="Its number in the match, from 1.")
+]
+AnyRoundNo = Annotated[
+    int | None,
+    typer.Argument(
+        metavar="ROUND", min=1, help="Its number in the match; else every finished one."
+    ),
+]
 
 
+@calls("engine")
 def verify(
-    table_id: str,
+    way: Reach,
+    table_id: TableId,
     match_no: MatchNo,
-    round_no: Annotated[int, typer.Argument(min=1, help="From 1, within the match.")],
+    round_no: RoundNo,
+    invite: Invite = "",
     as_json: AsJsonLines = False,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    engine: EngineAddress = None,
-    token_file: TokenFile = None,
-    invite: Invite = "",
 ) -> None:
-    """Rebuild the deal of a finished round; the exit status is 1 if it is not the one played."""
-    with refusals():
-        way = reach("engine", data_dir, engine, token_file)
-        try:
-            played = asyncio.run(deals.fetch_round(way, table_id, match_no, round_no, invite))
-            for proof in deals.proofs(played):
-                print(deals.proof_as_json(proof) if as_json else proof)
-        except deals.Mismatch as mismatch:
-            print(deals.mismatch_as_json(mismatch) if as_json else f"MISMATCH    {mismatch}")
-            sys.exit(FINDINGS)
+    """Rebuild the deal of a finished round from its seed.
+
+    Status 1 if it is not the one that was played.
+    """
+    try:
+        played = asyncio.run(deals.fetch_round(way, table_id, match_no, round_no, invite))
+        for proof in deals.proofs(played):
+            print(deals.proof_as_json(proof) if as_json else proof)
+    except deals.Mismatch as mismatch:
+        _tell(mismatch, as_json=as_json)
 
 
+@calls("engine")
 def replay(
-    table_id: str,
+    way: Reach,
+    table_id: TableId,
     match_no: MatchNo,
-    round_no: Annotated[
-        int | None, typer.Argument(min=1, help="From 1, within the match; else all that ended.")
-    ] = None,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    engine: EngineAddress = None,
-    token_file: TokenFile = None,
+    round_no: AnyRoundNo = None,
     invite: Invite = "",
-    racks: Annotated[bool, typer.Option("--racks", help="What the seat holds after each turn.")] = (
-        False
-    ),
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a round, a line.")] = (
-        False
-    ),
+    racks: Annotated[
+        bool, typer.Option("--racks", help="Show what the seat holds after each turn, too.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object a round, each on a line.")
+    ] = False,
 ) -> None:
-    """Show a finished round, or all finished rounds of a match, move by move, nothing hidden."""
+    """Show a finished round or match, move by move.
+
+    Nothing is hidden any more: all racks, the stock and the seed are shown.
+    """
 
     async def show() -> None:
         async for replayed in replays.fetch(way, table_id, match_no, round_no, invite):
@@ -64,10 +74,13 @@ def replay(
             else:
                 replays.show(replayed, Output(), racks=racks)
 
-    with refusals():
-        way = reach("engine", data_dir, engine, token_file)
-        try:
-            asyncio.run(show())
-        except deals.Mismatch as mismatch:
-            print(f"MISMATCH    {mismatch}")
-            sys.exit(FINDINGS)
+    try:
+        asyncio.run(show())
+    except deals.Mismatch as mismatch:
+        _tell(mismatch, as_json=as_json)
+
+
+def _tell(mismatch: deals.Mismatch, *, as_json: bool) -> None:
+    """Say what differs, and end with the status of a finding."""
+    print(deals.mismatch_as_json(mismatch) if as_json else f"MISMATCH    {mismatch}")
+    sys.exit(FINDINGS)

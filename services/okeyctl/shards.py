@@ -8,33 +8,27 @@ from rich.console import Console
 from rich.table import Table
 
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
-from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from services.okeyctl.asking import TIMEOUT_S, ask
-from services.okeyctl.ending import Output, refusals
-from services.okeyctl.options import DataDir, EngineAddress, TokenFile
-from services.okeyctl.reach import reach
+from services.okeyctl.connecting import calls
+from services.okeyctl.ending import Output
+from services.okeyctl.options import AsJson, EngineName
+from services.okeyctl.reach import Reach
 
 _STUB: Final = engine_pb2_grpc.OperatorServiceStub
 
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object.")]
-
 app = typer.Typer(
-    help="Which engine has which tables; moving them.", no_args_is_help=True, rich_markup_mode=None
+    help="See which engine has which tables, move them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
 @app.command("list")
-def list_shards(
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    engine: EngineAddress = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
-) -> None:
-    """The engines and their shards, as any engine of the platform knows them."""
-    with refusals():
-        way = reach("engine", data_dir, engine, token_file)
-        request = engine_pb2.ListShardsRequest()
-        answer = ask(way, _STUB, lambda stub: stub.ListShards(request, timeout=TIMEOUT_S))
+@calls("engine")
+def list_shards(way: Reach, as_json: AsJson = False) -> None:
+    """List the engines and the shards that each has."""
+    request = engine_pb2.ListShardsRequest()
+    answer = ask(way, _STUB, lambda stub: stub.ListShards(request, timeout=TIMEOUT_S))
     if as_json:
         print(as_object(answer))
     else:
@@ -42,19 +36,19 @@ def list_shards(
 
 
 @app.command("move")
+@calls("engine")
 def move_shard(
-    shard: Annotated[int, typer.Argument(min=0, max=255, help="Its number.")],
-    to: Annotated[str, typer.Argument(help="The name of the engine that shall have it.")],
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    engine: EngineAddress = None,
-    token_file: TokenFile = None,
+    way: Reach,
+    shard: Annotated[int, typer.Argument(metavar="SHARD", min=0, max=255, help="Its number.")],
+    to: EngineName,
     as_json: AsJson = False,
 ) -> None:
-    """Hand a shard over to an engine, where it stays for as long as that lives."""
-    with refusals():
-        way = reach("engine", data_dir, engine, token_file)
-        request = engine_pb2.MoveShardRequest(shard=shard, engine=to)
-        moved = ask(way, _STUB, lambda stub: stub.MoveShard(request, timeout=TIMEOUT_S))
+    """Hand a shard over to an engine.
+
+    It stays there for as long as that engine lives.
+    """
+    request = engine_pb2.MoveShardRequest(shard=shard, engine=to)
+    moved = ask(way, _STUB, lambda stub: stub.MoveShard(request, timeout=TIMEOUT_S))
     if as_json:
         print(json.dumps({"shard": shard, "engine": to, "address": moved.address}))
     else:
@@ -62,18 +56,14 @@ def move_shard(
 
 
 @app.command("drain")
-def drain_engine(
-    name: Annotated[str, typer.Argument(help="The engine's name.")],
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    engine: EngineAddress = None,
-    token_file: TokenFile = None,
-    as_json: AsJson = False,
-) -> None:
-    """Make an engine hand its shards over and end; whoever minds it starts a fresh one."""
-    with refusals():
-        way = reach("engine", data_dir, engine, token_file)
-        request = engine_pb2.DrainRequest(engine=name)
-        answer = ask(way, _STUB, lambda stub: stub.Drain(request, timeout=TIMEOUT_S))
+@calls("engine")
+def drain_engine(way: Reach, name: EngineName, as_json: AsJson = False) -> None:
+    """Make an engine hand its tables over and end.
+
+    Whoever minds its process starts a fresh one, as Kubernetes and `make cluster` do.
+    """
+    request = engine_pb2.DrainRequest(engine=name)
+    answer = ask(way, _STUB, lambda stub: stub.Drain(request, timeout=TIMEOUT_S))
     if as_json:
         print(json.dumps({"engine": answer.engine, "tables": answer.tables}))
     else:

@@ -12,69 +12,57 @@ from rich.table import Table
 
 from okey.api.common.v1 import common_pb2
 from okey.api.lobby.v1 import lobby_pb2, operator_pb2, operator_pb2_grpc
-from okey_runtime.dev_platform import DEFAULT_DATA_DIR
-from okey_runtime.identity import SUBJECT_PATTERN
 from services.okeyctl.asking import TIMEOUT_S, ask
-from services.okeyctl.ending import Output, refusals, refuse
-from services.okeyctl.options import DataDir, LobbyAddress, TokenFile
-from services.okeyctl.reach import reach
+from services.okeyctl.connecting import calls
+from services.okeyctl.ending import Output
+from services.okeyctl.options import Player
+from services.okeyctl.reach import Reach
 
 _STUB: Final = operator_pb2_grpc.LobbyOperatorServiceStub
 _PAGE: Final = 500
 
 app = typer.Typer(
-    help="Quick match: who waits, and for what.", no_args_is_help=True, rich_markup_mode=None
+    help="See who waits for a quick match, and for what.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON list of tickets.")]
 
 
 @app.command("list")
+@calls("lobby")
 def list_tickets(
+    way: Reach,
     limit: Annotated[int, typer.Option(min=1, help="So many, the longest waiting ones.")] = 100,
     as_json: AsJson = False,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    lobby: LobbyAddress = None,
-    token_file: TokenFile = None,
 ) -> None:
-    """The live tickets in order of arrival."""
-    with refusals():
-        way = reach("lobby", data_dir, lobby, token_file)
-        found = ask(way, _STUB, lambda stub: _longest_waiting(stub, limit))
+    """List the tickets that wait, in order of arrival."""
+    found = ask(way, _STUB, lambda stub: _longest_waiting(stub, limit))
     _print(found, as_json)
 
 
 @app.command()
-def show(
-    player: str,
-    as_json: AsJson = False,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    lobby: LobbyAddress = None,
-    token_file: TokenFile = None,
-) -> None:
-    """A player's newest ticket, also one that is over; looking does not keep it alive."""
-    request = operator_pb2.ShowTicketRequest(player=_checked(player))
+@calls("lobby")
+def show(way: Reach, player: Player, as_json: AsJson = False) -> None:
+    """Show a player's newest ticket, waiting or over.
 
-    with refusals():
-        way = reach("lobby", data_dir, lobby, token_file)
-        found = ask(way, _STUB, lambda stub: stub.ShowTicket(request, timeout=TIMEOUT_S))
+    Looking does not keep it alive.
+    """
+    request = operator_pb2.ShowTicketRequest(player=player)
+    found = ask(way, _STUB, lambda stub: stub.ShowTicket(request, timeout=TIMEOUT_S))
     _print([found.ticket], as_json)
 
 
 @app.command()
-def cancel(
-    player: str,
-    as_json: AsJson = False,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    lobby: LobbyAddress = None,
-    token_file: TokenFile = None,
-) -> None:
-    """Take a player's waiting ticket back; one that is over stays as it is."""
-    request = operator_pb2.WithdrawTicketRequest(player=_checked(player))
+@calls("lobby")
+def cancel(way: Reach, player: Player, as_json: AsJson = False) -> None:
+    """Take a player out of quick match.
 
-    with refusals():
-        way = reach("lobby", data_dir, lobby, token_file)
-        ended = ask(way, _STUB, lambda stub: stub.WithdrawTicket(request, timeout=TIMEOUT_S))
+    A ticket that is over stays as it is.
+    """
+    request = operator_pb2.WithdrawTicketRequest(player=player)
+    ended = ask(way, _STUB, lambda stub: stub.WithdrawTicket(request, timeout=TIMEOUT_S))
     if as_json:
         _print([ended.ticket], as_json)
     else:
@@ -140,9 +128,3 @@ def _terms(terms: lobby_pb2.TableTerms) -> str:
         f"{variant} {mode}, {terms.seat_count} seats, {terms.stake} chips, "
         f"{terms.turn_timeout_ms // 1_000} s"
     )
-
-
-def _checked(player: str) -> str:
-    if not SUBJECT_PATTERN.fullmatch(player):
-        refuse(f"{player!r} is no player's id: 1 to 64 of A-Z a-z 0-9 _ . : @ -")
-    return player

@@ -1,56 +1,71 @@
-"""``okeyctl wallet`` and ``okeyctl statement``: an operator's work on accounts."""
+"""``okeyctl wallet``, ``statement`` and ``audit``: an operator's work on accounts."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 from uuid import uuid4
 
 import typer
 
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
-from okey.money.account import Account, player_account
-from okey_runtime.dev_platform import DEFAULT_DATA_DIR
-from okey_runtime.identity import SUBJECT_PATTERN
+from okey.money.account import player_account
 from okey_runtime.keys import make_chain_key
+from services.okeyctl import audit as audits
 from services.okeyctl import statement as statements
+from services.okeyctl.anchors import add_anchors, read_anchors
 from services.okeyctl.as_json import json_line
-from services.okeyctl.ending import Output, refusals, refuse
-from services.okeyctl.options import AsJson, DataDir, TokenFile, WalletAddress
-from services.okeyctl.reach import Reach, reach
+from services.okeyctl.asking import TIMEOUT_S, ask
+from services.okeyctl.connecting import calls
+from services.okeyctl.ending import FINDINGS, Output, refuse
+from services.okeyctl.options import AsJson, Player, Reason, checked_player
+from services.okeyctl.reach import Reach
 
-_TIMEOUT_S: Final = 30.0
 _INT64: Final = range(-(2**63), 2**63)
 """What the wallet's API can carry."""
 
 app = typer.Typer(
-    help="Accounts: balance, freeze, grant, take back; and the key of the ledger.",
+    help="Read accounts, freeze them, grant chips, take back.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-Reason = Annotated[str, typer.Option(help="Why; kept for good, with your token's subject.")]
+
+def _in_range(number: int) -> int:
+    if number not in _INT64:
+        refuse(f"{number} is out of range")
+    return number
+
+
 Key = Annotated[str | None, typer.Option(help="The key of an earlier try whose end is not known.")]
+Chips = Annotated[int, typer.Argument(metavar="CHIPS", help="How many.", callback=_in_range)]
+JournalId = Annotated[
+    int,
+    typer.Argument(
+        metavar="JOURNAL", help="Its number, as `statement` shows it.", callback=_in_range
+    ),
+]
 
 Stub = wallet_pb2_grpc.WalletServiceStub
-T = TypeVar("T")
 
 
 @app.command()
+@calls("wallet")
 def balance(
-    account: Annotated[str, typer.Argument(help="A player's id, or any account's whole name.")],
+    way: Reach,
+    account: Annotated[
+        str, typer.Argument(metavar="ACCOUNT", help="A player's id, or an account's whole name.")
+    ],
     as_json: AsJson = False,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    wallet: WalletAddress = None,
-    token_file: TokenFile = None,
 ) -> None:
-    """What an account has: ayse, player:ayse, house:rake, table:<table>:escrow."""
-    name = account if ":" in account else _account(account)
+    """Show what an account has.
+
+    Such as ayse, player:ayse, house:rake, escrow:<table>.
+    """
+    name = account if ":" in account else player_account(checked_player(account))
     request = wallet_pb2.GetAccountRequest(account=name)
-    with refusals():
-        way = reach("wallet", data_dir, wallet, token_file)
-        answer = _ask(way, lambda stub: stub.GetAccount(request, timeout=_TIMEOUT_S))
+    answer = ask(way, Stub, lambda stub: stub.GetAccount(request, timeout=TIMEOUT_S))
     if as_json:
         print(json_line(answer))
     else:
@@ -59,112 +74,99 @@ def balance(
 
 
 @app.command()
-def freeze(
-    player: str,
-    reason: Reason,
-    as_json: AsJson = False,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    wallet: WalletAddress = None,
-    token_file: TokenFile = None,
-) -> None:
-    """Take nothing from a player's account any more; it still receives."""
-    request = wallet_pb2.FreezeAccountRequest(account=_account(player), reason=reason)
-    with refusals():
-        way = reach("wallet", data_dir, wallet, token_file)
-        answer = _ask(way, lambda stub: stub.FreezeAccount(request, timeout=_TIMEOUT_S))
+@calls("wallet")
+def freeze(way: Reach, player: Player, reason: Reason, as_json: AsJson = False) -> None:
+    """Let nothing be taken from a player's account.
+
+    It still receives.
+    """
+    request = wallet_pb2.FreezeAccountRequest(account=player_account(player), reason=reason)
+    answer = ask(way, Stub, lambda stub: stub.FreezeAccount(request, timeout=TIMEOUT_S))
     text = f"{request.account} {'is frozen' if answer.changed else 'was frozen already'}"
     print(json_line(answer) if as_json else text)
 
 
 @app.command()
-def unfreeze(
-    player: str,
-    reason: Reason,
-    as_json: AsJson = False,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    wallet: WalletAddress = None,
-    token_file: TokenFile = None,
-) -> None:
+@calls("wallet")
+def unfreeze(way: Reach, player: Player, reason: Reason, as_json: AsJson = False) -> None:
     """Lift the freeze of a player's account."""
-    request = wallet_pb2.UnfreezeAccountRequest(account=_account(player), reason=reason)
-    with refusals():
-        way = reach("wallet", data_dir, wallet, token_file)
-        answer = _ask(way, lambda stub: stub.UnfreezeAccount(request, timeout=_TIMEOUT_S))
+    request = wallet_pb2.UnfreezeAccountRequest(account=player_account(player), reason=reason)
+    answer = ask(way, Stub, lambda stub: stub.UnfreezeAccount(request, timeout=TIMEOUT_S))
     text = f"{request.account} {'is not frozen any more' if answer.changed else 'was not frozen'}"
     print(json_line(answer) if as_json else text)
 
 
 @app.command()
+@calls("wallet")
 def grant(
-    player: str,
-    chips: int,
+    way: Reach,
+    player: Player,
+    chips: Chips,
     reason: Reason,
     key: Key = None,
     as_json: AsJson = False,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    wallet: WalletAddress = None,
-    token_file: TokenFile = None,
 ) -> None:
     """Give a player new chips (M3)."""
-    _check_number(chips)
     request = wallet_pb2.GrantChipsRequest(
         idempotency_key=_key(key), player_id=player, amount=chips, reason=reason
     )
-    with refusals():
-        way = reach("wallet", data_dir, wallet, token_file)
-        answer = _ask(way, lambda stub: stub.GrantChips(request, timeout=_TIMEOUT_S))
+    answer = ask(way, Stub, lambda stub: stub.GrantChips(request, timeout=TIMEOUT_S))
     text = f"journal {answer.receipt.journal_id}: {chips:,} chips to {player}"
     print(json_line(answer) if as_json else text)
 
 
 @app.command()
+@calls("wallet")
 def reverse(
-    journal: int,
-    reason: Reason,
-    key: Key = None,
-    as_json: AsJson = False,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    wallet: WalletAddress = None,
-    token_file: TokenFile = None,
+    way: Reach, journal: JournalId, reason: Reason, key: Key = None, as_json: AsJson = False
 ) -> None:
     """Take a grant or a penalty back, with a new journal."""
-    _check_number(journal)
     request = wallet_pb2.ReverseJournalRequest(
         idempotency_key=_key(key), journal_id=journal, reason=reason
     )
-    with refusals():
-        way = reach("wallet", data_dir, wallet, token_file)
-        answer = _ask(way, lambda stub: stub.ReverseJournal(request, timeout=_TIMEOUT_S))
+    answer = ask(way, Stub, lambda stub: stub.ReverseJournal(request, timeout=TIMEOUT_S))
     text = f"journal {answer.receipt.journal_id} takes journal {journal} back"
     print(json_line(answer) if as_json else text)
 
 
 @app.command("chain-key")
-def chain_key(file: Path) -> None:
-    """Make a key that seals the ledger, for OKEY_CHAIN_KEY_FILE or the secret okey_chain_key."""
+def chain_key(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Where to write it; must not exist.")
+    ],
+) -> None:
+    """Make a key that seals the ledger.
+
+    For OKEY_CHAIN_KEY_FILE, or as the secret okey_chain_key.
+    """
     try:
         print(f"{file}: {make_chain_key(file)}; keep a copy where the database is not")
     except OSError as error:
         refuse(f"no key was made: {error}")
 
 
+@calls("wallet")
 def statement(
-    player: Annotated[str, typer.Option(help="Whose.")],
+    way: Reach,
+    player: Annotated[str | None, typer.Option(help="The player's id.")] = None,
+    account: Annotated[
+        str | None, typer.Option(help="Any account's whole name: pot:<match>, kasa:<table>.")
+    ] = None,
     since: Annotated[datetime | None, typer.Option("--from", help="From when on, UTC.")] = None,
-    until: Annotated[datetime | None, typer.Option(help="Until when, UTC; now.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="One line a posting.")] = False,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-    wallet: WalletAddress = None,
-    token_file: TokenFile = None,
+    until: Annotated[datetime | None, typer.Option(help="Until when, UTC; else now.")] = None,
+    as_json: AsJson = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one line a posting.")] = False,
 ) -> None:
-    """What went in and out of a player's account, with opening and closing balance."""
+    """Show what went in and out of a player's or any other account.
+
+    Every posting, between opening and closing balance.
+    """
+    if (player is None) == (account is None):
+        refuse("name either --player or --account")
     if as_json and as_csv:
         refuse("--json and --csv exclude each other: name one")
-    account = _account(player)
-    with refusals():
-        way = reach("wallet", data_dir, wallet, token_file)
-        found = asyncio.run(statements.fetch(way, account, _ms(since), _ms(until)))
+    name = account or player_account(checked_player(player or ""))
+    found = asyncio.run(statements.fetch(way, name, _ms(since), _ms(until)))
     if as_json:
         print(statements.as_json(found))
     elif as_csv:
@@ -173,15 +175,33 @@ def statement(
         statements.show(found, Output())
 
 
-def _account(player: str) -> Account:
-    if not SUBJECT_PATTERN.fullmatch(player):
-        refuse(f"{player!r} is no player id: 1 to 64 of A-Z a-z 0-9 _ . : @ -")
-    return player_account(player)
+@calls("wallet")
+def audit(
+    way: Reach,
+    anchors: Annotated[Path | None, typer.Option(help="Heads that were exported earlier.")] = None,
+    export_anchors: Annotated[
+        Path | None, typer.Option(help="Add the chain's head to this file if all is right.")
+    ] = None,
+    freeze: Annotated[
+        bool, typer.Option("--freeze", help="Freeze players' accounts with a finding.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check that every chip is accounted for.
 
-
-def _check_number(number: int) -> None:
-    if number not in _INT64:
-        refuse(f"{number} is out of range")
+    Ledger, signed chain and the engine's money events against one another. Status 1 if anything is
+    wrong.
+    """
+    known = [] if anchors is None else read_anchors(anchors)
+    with audits.progress_bar() as tell:
+        audited = asyncio.run(audits.audit(way, known, tell, freeze=freeze))
+    if export_anchors is not None and not audited.findings:
+        add_anchors(export_anchors, asyncio.run(audits.export(way)))
+    if as_json:
+        print(audits.as_json(audited))
+    else:
+        audits.show(audited, Output())
+    sys.exit(FINDINGS if audited.findings else 0)
 
 
 def _ms(moment: datetime | None) -> int:
@@ -194,11 +214,3 @@ def _key(key: str | None) -> str:
         key = f"okeyctl-{uuid4().hex}"
         typer.echo(f"key {key}", err=True)
     return key
-
-
-def _ask(way: Reach, call: Callable[[Stub], Awaitable[T]]) -> T:
-    async def ask() -> T:
-        async with way.open() as channel:
-            return await call(Stub(channel))
-
-    return asyncio.run(ask())

@@ -125,3 +125,29 @@ async def test_what_comes_of_another_table_is_left_alone(modules: Modules) -> No
         """,
     )
     assert heard == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("is_resumable", "then", "asked"),
+    [("true", "", 2), ("true", 'connection.unwatch("tables");', 1), ("false", "", 1)],
+    ids=["broke off", "broke off, not wanted any more", "is over"],
+)
+async def test_a_list_that_broke_off_is_followed_anew(
+    modules: Modules, is_resumable: str, then: str, asked: int
+) -> None:
+    """As while the lobby is away: it comes back by itself, unless nobody wants it any more."""
+    watches, ends = await run(
+        modules,
+        f"""
+        connection.watch("tables", {{seat_count: 2}});
+        await greet(1);
+        const error = {{code: "UNAVAILABLE", reason: "", retry_after_ms: 1}};
+        sockets[0].say({{end: {{of: "tables", is_resumable: {is_resumable}, error}}}});
+        {then}
+        const watches = () => sent.filter((frame) => frame.watch);
+        await new Promise((done) => setTimeout(done, 60));
+        return [watches(), heard.filter(([name]) => name === "End").length];
+        """,
+    )
+    assert watches == [{"watch": {"tables": {"seat_count": 2}}}] * asked
+    assert ends == (1 if is_resumable == "false" else 0)

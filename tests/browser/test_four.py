@@ -127,4 +127,6 @@ async def test_a_tie_break_decides_a_klasik_match(come: Come, platform: StartedP
         rows = await figures(ayse)
     await expect(ayse.result).to_contain_text("A tie-break decided the match.")
     await ayse.shoot("tie-break-result")
-    assert sorted(int(row[1].replace("−", "-")) for row in rows) == [-1, -1, 1, 1]
+    assert sorted(row[1] for row in rows) == ["1", "1", "−1", "−1"]
+    await ayse.result.locator("[data-do=leave]").click()  # K11: the table is closed
+    await ayse.page.wait_for_selector(".lobby")

@@ -175,6 +175,35 @@ async def test_a_win_of_partners_is_told_to_both_sides(modules: Modules) -> None
     assert alone == ["result.youWonMatch", *["result.wonMatch A"] * 3, 1]
 
 
+async def test_numbers_and_times_are_written_as_the_reader_is_used_to(modules: Modules) -> None:
+    """The first of the browser's locales in the chosen language; a minus is one, not a hyphen."""
+    written = """(m, language, wished) => {
+        const t = m.translator(language, wished);
+        return [t.number(-1234), t.moment(Date.UTC(2026, 10, 30, 12)).slice(0, 8)];
+    }"""
+    british = await modules("core/i18n.js", written, "en", ["de-DE", "en-GB", "en-US"])
+    assert british == ["−1,234", "30/11/20"]
+    assert await modules("core/i18n.js", written, "en", ["tr-TR"]) == ["−1,234", "11/30/26"]
+    assert await modules("core/i18n.js", written, "de", []) == ["−1.234", "30.11.26"]
+
+
+async def test_only_matches_that_were_played_can_be_watched_again(modules: Modules) -> None:
+    """M1: a stake that came back was for no match, unless it was held once more for it."""
+    found = """(m, rows) => [...m.matchesPlayed(
+        rows.map(([kind, match_id]) => ({kind: `JOURNAL_KIND_${kind}`, match_id})))].sort()"""
+    rows = [
+        ["WELCOME", ""],
+        ["HOLD", "lost-1"],
+        ["HOLD", "left-1"],
+        ["VOID_HOLD", "left-1"],
+        ["HOLD", "came-back-1"],
+        ["VOID_HOLD", "came-back-1"],
+        ["HOLD", "came-back-1"],
+        ["SETTLE", "came-back-1"],
+    ]
+    assert await modules("core/statement.js", found, rows) == ["came-back-1", "lost-1"]
+
+
 async def test_players_of_one_name_are_told_apart(modules: Modules) -> None:
     """By the end of their ids; whoever has no name is shown as nobody's namesake."""
     shown = """(m, names) => {

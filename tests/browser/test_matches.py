@@ -80,7 +80,7 @@ async def require_fair(player: Player) -> None:
     await player.page.locator(".result [data-do=openFairness]").click()
     checks = player.page.locator(".checks li")
     await expect(checks).to_have_count(8)
-    assert await player.page.locator(".checks .is-wrong").count() == 0
+    await expect(player.page.locator(".checks .is-wrong")).to_have_count(0)
     await player.shoot("fairness")
 
 

@@ -76,6 +76,19 @@ async def test_one_that_joins_others_takes_nothing_before_it_serves(board: Board
     assert not await board.members.hand_over(A, {7}, "b", board.now_ms), "it is not A's any more"
 
 
+async def test_what_is_pinned_stays_with_its_owner_and_its_clocks_go_on(board: Board4) -> None:
+    await board.members.join(A)
+    await board.members.renew(A, board.now_ms, range(SHARD_COUNT))
+    assert await board.members.pin(A, {7, 8})
+    await board.members.join(B)
+    seen = await board.members.renew(B, board.now_ms)
+    assert {shard for shard, place in enumerate(seen.places) if place.is_pinned} == {7, 8}
+    assert {seen.places[shard].since_ms for shard in (7, 8)} == {None}
+    assert await board.members.hand_over(A, {9}, "b", board.now_ms)
+    assert not await board.members.pin(A, {9}), "it is not A's any more"
+    assert not await board.members.pin(engine("a", "2"), {7}), "it is another run's"
+
+
 async def test_a_lease_that_ends_frees_the_shards_for_the_others_in_fair_shares(
     board: Board4,
 ) -> None:

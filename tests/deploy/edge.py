@@ -15,17 +15,13 @@ from typing import Final
 
 from tests.fixtures.certificates import Files
 from tests.fixtures.valkey import free_port
-from tools.manifests.envoy import PUBLIC, Address, Edge, bootstrap, secrets
+from tools.manifests.envoy import PUBLIC, Edge, bootstrap
+from tools.manifests.envoy_parts import Address
+from tools.manifests.envoy_tls import secrets
 
 ENVOY: Final = Path(sys.executable).with_name("envoy")
 _CLOSED: Final = "127.0.0.1:1"
 _LOOK_EVERY_S: Final = 0.05
-
-
-def address(text: str) -> Address:
-    """``host:port`` taken apart."""
-    host, _, port = text.rpartition(":")
-    return Address(host, int(port))
 
 
 def local_edge(services: Mapping[str, Sequence[str]], folder: str = "") -> Edge:
@@ -36,7 +32,7 @@ def local_edge(services: Mapping[str, Sequence[str]], folder: str = "") -> Edge:
         Address("127.0.0.1", free_port()),
         Address("127.0.0.1", free_port()),
         {
-            name: [address(each) for each in services.get(name, (_CLOSED,))]
+            name: [Address.of(each) for each in services.get(name, (_CLOSED,))]
             for name in sorted(PUBLIC)
         },
         secrets=folder,

@@ -4,12 +4,16 @@ Needs root and Debian's packages (see ``oci.TOOLS``); `.ci/run` installs them.
 """
 
 import asyncio
+import json
+import subprocess
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from tests.deploy import oci
 from tests.deploy.code import KEEPERS, SERVICES
+from tests.deploy.manifests import ROOT
 from tests.deploy.oci import BuiltImage, Mount
 from tests.deploy.starting import MOUNTED, MigrationStart, Start, lay_out_secrets
 from tests.fixtures.postgres import PostgresServer, postgres_server
@@ -46,6 +50,18 @@ def test_final_image_compiles_and_installs_nothing(image: BuiltImage) -> None:
     assert {"python", "okeyctl"} <= programs
     assert programs.isdisjoint(COMPILERS)
     assert not list((image.root / "opt" / "okey").rglob("site-packages/pip"))
+
+
+def test_the_bill_of_materials_names_what_the_base_brings(image: BuiltImage) -> None:
+    made = ROOT / "build" / "sbom.json"
+    subprocess.run(["make", "sbom", f"ROOT={image.root}"], cwd=ROOT, check=True)
+    bill = json.loads(made.read_text())
+    named = {each["purl"].partition("@")[0] for each in bill["components"]}
+    asked = ["dpkg-query", f"--admindir={image.root}/var/lib/dpkg", "-W", "-f=${Package}\n"]
+    packages = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.split()
+
+    assert {f"pkg:deb/debian/{quote(name)}" for name in packages} <= named
+    assert {"pkg:deb/debian/libc6", "pkg:pypi/grpcio", "pkg:pypi/cryptography"} <= named
 
 
 def test_nothing_below_okey_can_be_changed_by_its_user(image: BuiltImage) -> None:

@@ -20,12 +20,18 @@ ELSEWHERE: Final = {
     ("docs/deploy.md", "docker build -f deploy/Dockerfile -t okey-platform:0.1.0 ."): (
         "needs Docker and a cluster; tests/deploy/test_image.py builds it with buildah"
     ),
+    ("docs/deploy.md", "mkdir -p build/root"): (
+        "needs Docker; tests/deploy/test_image.py makes the same of the image that it builds"
+    ),
+    ("docs/okeyctl.md", "kubectl -n okey create job --from=cronjob/operator ayse"): (
+        "needs a cluster; tests/deploy/test_operator.py runs okeyctl with the pod's settings"
+    ),
     (
         "docs/operations.md",
         "kubectl -n okey delete job -l okey/job=migration --ignore-not-found",
     ): "needs a cluster; tests/deploy/test_start.py starts the job from its manifest",
-    ("docs/performance.md", "make bench"): "takes half an hour",
-    ("examples/README.md", ".venv/bin/python -m examples.web.edge --port 8080"): (
+    ("docs/performance.md", "make bench"): "takes minutes, on a machine that does nothing else",
+    ("examples/README.md", ".venv/bin/python -m tools.edge --port 8080"): (
         "tests/docs/test_web.py starts the same Envoy on a free port"
     ),
     (

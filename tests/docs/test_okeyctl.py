@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 from tests.docs.blocks import ROOT, all_blocks, pages
 from tests.docs.elsewhere import OKEYCTL
 from tests.unit.okeyctl.test_every_command import commands

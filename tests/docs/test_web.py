@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from examples.web.edge import edge_of
 from services.okeyctl.demo.platform import StartedPlatform
 from tests.deploy.edge import local_edge, running
 from tests.docs.blocks import ROOT
+from tools.edge import before
 from tools.manifests.envoy import PUBLIC
 
 NODE = shutil.which("node")
@@ -44,8 +44,8 @@ async def test_the_javascript_client_makes_watches_and_leaves_a_table(
 
 
 @pytest.mark.system
-async def test_the_examples_edge_finds_every_service(platform: StartedPlatform) -> None:
-    edge = edge_of(platform.state, 8080)
+async def test_the_edge_of_the_examples_finds_every_service(platform: StartedPlatform) -> None:
+    edge = before(platform.state, 8080)
     assert (edge.listen.port, edge.telemetry.port, edge.admin_port) == (8080, 8081, 8082)
     for name, [address] in edge.services.items():
         assert f"{address.host}:{address.port}" == platform.state.address(name)

@@ -17,7 +17,7 @@ from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.service_token import fixed_token
 from services.okeyctl import player_data
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 from services.okeyctl.player_data import Ways
 from services.okeyctl.reach import Reach
 from tests.fixtures.valkey import Valkey

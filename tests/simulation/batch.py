@@ -19,8 +19,11 @@ def outcomes(first_seed: int, matches: int, jobs: int, tables: int) -> Iterator[
         return
     # Each worker is a fresh interpreter, so that nothing of the caller's is in the way.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+    pool = ProcessPoolExecutor(jobs, mp_context=context)
+    try:
         yield from _until(_pooled(pool, seeds, jobs, tables), matches)
+    finally:
+        pool.shutdown(cancel_futures=True)  # nobody asks for what has not been begun
 
 
 def _pooled(

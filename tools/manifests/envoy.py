@@ -6,7 +6,7 @@ another replica where nothing has decided them; streams are not, since they resu
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 
@@ -17,8 +17,8 @@ from okey.api.rating.v1 import rating_pb2
 from okey.api.wallet.v1 import wallet_pb2
 from okey_client.channels import ENGINE_HEADER
 from okey_runtime.channel import PING_AFTER_MS, PING_WITHIN_MS
-
-Json: TypeAlias = dict[str, object]
+from tools.manifests.envoy_parts import Address, Json, at, extension, typed
+from tools.manifests.envoy_tls import secrets, to_callers, to_service
 
 PUBLIC: Final[Mapping[str, tuple[ServiceDescriptor, ...]]] = {
     "engine": (
@@ -31,22 +31,12 @@ PUBLIC: Final[Mapping[str, tuple[ServiceDescriptor, ...]]] = {
 }
 """What gateways, players and integrators call, by who serves it; operators come from inside."""
 
-_TYPE: Final = "@type"
-_API: Final = "type.googleapis.com/envoy.extensions"
 _ADMIN_PORT: Final = 9901
 _MEBIBYTE: Final = 1 << 20
 _TRIES: Final = 3
 # As our own clients ask: behind Envoy nobody else notices a replica that hangs.
 _PING_AFTER: Final = f"{PING_AFTER_MS // 1_000}s"
 _PING_WITHIN: Final = f"{PING_WITHIN_MS // 1_000}s"
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where somebody is found."""
-
-    host: str
-    port: int
 
 
 @dataclass(frozen=True)
@@ -69,7 +59,7 @@ def bootstrap(edge: Edge) -> Json:
     clusters = [_cluster(edge, name, edge.services[name]) for name in sorted(PUBLIC)]
     return {
         "node": {"id": "edge", "cluster": "okey-edge"},
-        "admin": {"address": _at(Address("127.0.0.1", edge.admin_port))},
+        "admin": {"address": at(Address("127.0.0.1", edge.admin_port))},
         "static_resources": {
             "listeners": [_edge_listener(edge), _telemetry_listener(edge)],
             "clusters": [*clusters, _admin_cluster(edge)],
@@ -96,14 +86,10 @@ def deployed() -> dict[str, Json]:
 def _edge_listener(edge: Edge) -> Json:
     chain: Json = {"filters": [_connections(edge)]}
     if edge.secrets:
-        common: Json = {
-            "alpn_protocols": ["h2", "http/1.1"],
-            "tls_certificate_sds_secret_configs": [_secret(edge, "edge")],
-        }
-        chain["transport_socket"] = _tls("DownstreamTlsContext", {"common_tls_context": common})
+        chain["transport_socket"] = to_callers(edge.secrets)
     return {
         "name": "edge",
-        "address": _at(edge.listen),
+        "address": at(edge.listen),
         "per_connection_buffer_limit_bytes": _MEBIBYTE,
         "filter_chains": [chain],
     }
@@ -111,7 +97,7 @@ def _edge_listener(edge: Edge) -> Json:
 
 def _connections(edge: Edge) -> Json:
     """HTTP/2 for gRPC, HTTP/1.1 for browsers that speak gRPC-Web over it."""
-    return _filter(
+    return extension(
         "envoy.filters.network.http_connection_manager",
         "filters.network.http_connection_manager.v3.HttpConnectionManager",
         {
@@ -134,9 +120,9 @@ def _connections(edge: Edge) -> Json:
             "drain_timeout": "5s",
             "route_config": _routes(),
             "http_filters": [
-                _filter("envoy.filters.http.grpc_web", "filters.http.grpc_web.v3.GrpcWeb"),
-                _filter("envoy.filters.http.cors", "filters.http.cors.v3.Cors"),
-                _filter("envoy.filters.http.router", "filters.http.router.v3.Router"),
+                extension("envoy.filters.http.grpc_web", "filters.http.grpc_web.v3.GrpcWeb"),
+                extension("envoy.filters.http.cors", "filters.http.cors.v3.Cors"),
+                extension("envoy.filters.http.router", "filters.http.router.v3.Router"),
             ],
         },
     )
@@ -155,7 +141,7 @@ def _routes() -> Json:
 def _cors() -> Json:
     """Any page may call: who calls is said by a token that a script has, never by a cookie."""
     sent = ("authorization", "grpc-timeout", ENGINE_HEADER, "traceparent", "content-type")
-    return _typed(
+    return typed(
         "filters.http.cors.v3.CorsPolicy",
         {
             "allow_origin_string_match": [{"safe_regex": {"regex": ".*"}}],
@@ -197,7 +183,7 @@ def _retry_policy() -> Json:
         "num_retries": _TRIES - 1,
         "retry_back_off": {"base_interval": "0.025s", "max_interval": "0.250s"},
         "retry_host_predicate": [
-            _filter(
+            extension(
                 "envoy.retry_host_predicates.previous_hosts",
                 "retry.host.previous_hosts.v3.PreviousHostsPredicate",
             )
@@ -207,14 +193,14 @@ def _retry_policy() -> Json:
 
 
 def _cluster(edge: Edge, name: str, addresses: Sequence[Address]) -> Json:
-    endpoints = [{"endpoint": {"address": _at(address)}} for address in addresses]
+    endpoints = [{"endpoint": {"address": at(address)}} for address in addresses]
     http2: Json = {"connection_keepalive": {"interval": _PING_AFTER, "timeout": _PING_WITHIN}}
     explicit: Json = {"explicit_http_config": {"http2_protocol_options": http2}}
-    protocol = _typed("upstreams.http.v3.HttpProtocolOptions", explicit)
+    protocol = typed("upstreams.http.v3.HttpProtocolOptions", explicit)
     cluster: Json = {
         "name": name,
         # A headless Service's name: each answer has every replica that is ready.
-        "cluster_type": _filter(
+        "cluster_type": extension(
             "envoy.cluster.dns",
             "clusters.dns.v3.DnsCluster",
             {"dns_refresh_rate": "1s", "dns_lookup_family": "V4_ONLY"},
@@ -244,21 +230,19 @@ def _cluster(edge: Edge, name: str, addresses: Sequence[Address]) -> Json:
         "load_balancing_policy": {"policies": [_balancing(name)]},
     }
     if edge.secrets:
-        cluster["transport_socket"] = _tls(
-            "UpstreamTlsContext", {"sni": name, "common_tls_context": _mutual(edge, name)}
-        )
+        cluster["transport_socket"] = to_service(edge.secrets, name)
     return cluster
 
 
 def _balancing(name: str) -> Json:
     """Whoever has the least to do; of engines the one that the caller has been told, if any."""
-    least = _filter(
+    least = extension(
         "envoy.load_balancing_policies.least_request",
         "load_balancing_policies.least_request.v3.LeastRequest",
     )
     if name != "engine":
         return {"typed_extension_config": least}
-    named = _filter(
+    named = extension(
         "envoy.load_balancing_policies.override_host",
         "load_balancing_policies.override_host.v3.OverrideHost",
         {
@@ -290,7 +274,7 @@ def _telemetry_listener(edge: Edge) -> Json:
         {"match": {"path": path}, "route": {"cluster": "admin", "prefix_rewrite": to}}
         for path, to in rewritten
     ]
-    manager = _filter(
+    manager = extension(
         "envoy.filters.network.http_connection_manager",
         "filters.network.http_connection_manager.v3.HttpConnectionManager",
         {
@@ -299,12 +283,14 @@ def _telemetry_listener(edge: Edge) -> Json:
                 "name": "telemetry",
                 "virtual_hosts": [{"name": "telemetry", "domains": ["*"], "routes": routes}],
             },
-            "http_filters": [_filter("envoy.filters.http.router", "filters.http.router.v3.Router")],
+            "http_filters": [
+                extension("envoy.filters.http.router", "filters.http.router.v3.Router")
+            ],
         },
     )
     return {
         "name": "telemetry",
-        "address": _at(edge.telemetry),
+        "address": at(edge.telemetry),
         # It goes on telling while the other one drains.
         "drain_type": "MODIFY_ONLY",
         "filter_chains": [{"filters": [manager]}],
@@ -312,14 +298,14 @@ def _telemetry_listener(edge: Edge) -> Json:
 
 
 def _admin_cluster(edge: Edge) -> Json:
-    at = {"endpoint": {"address": _at(Address("127.0.0.1", edge.admin_port))}}
-    assignment = {"cluster_name": "admin", "endpoints": [{"lb_endpoints": [at]}]}
+    itself = {"endpoint": {"address": at(Address("127.0.0.1", edge.admin_port))}}
+    assignment = {"cluster_name": "admin", "endpoints": [{"lb_endpoints": [itself]}]}
     return {"name": "admin", "type": "STATIC", "load_assignment": assignment}
 
 
 def _overload() -> Json:
     heap = "envoy.resource_monitors.fixed_heap"
-    monitor = _filter(
+    monitor = extension(
         heap,
         "resource_monitors.fixed_heap.v3.FixedHeapConfig",
         {"max_heap_size_bytes": 400 * _MEBIBYTE},
@@ -331,66 +317,3 @@ def _overload() -> Json:
         "resource_monitors": [monitor],
         "actions": [{"name": refuse, "triggers": [trigger]}],
     }
-
-
-def _mutual(edge: Edge, name: str) -> Json:
-    named: Json = {"san_type": "DNS", "matcher": {"exact": name}}
-    return {
-        # gRPC's servers turn away whoever does not name it.
-        "alpn_protocols": ["h2"],
-        "tls_certificate_sds_secret_configs": [_secret(edge, "platform")],
-        "combined_validation_context": {
-            "default_validation_context": {"match_typed_subject_alt_names": [named]},
-            "validation_context_sds_secret_config": _secret(edge, "authorities"),
-        },
-    }
-
-
-def _secret(edge: Edge, name: str) -> Json:
-    source: Json = {"path_config_source": {"path": f"{edge.secrets}/{name}.yaml"}}
-    return {"name": name, "sds_config": {**source, "resource_api_version": "V3"}}
-
-
-def secrets(public: str, platform: str) -> dict[str, Json]:
-    """A file each, by its name (SDS): certificates in two folders as cert-manager fills them, read
-    again when they change.
-    """
-
-    def pair(name: str, folder: str) -> Json:
-        certificate: Json = {
-            "certificate_chain": {"filename": f"{folder}/tls.crt"},
-            "private_key": {"filename": f"{folder}/tls.key"},
-            "watched_directory": {"path": folder},
-        }
-        return {_TYPE: _SECRET, "name": name, "tls_certificate": certificate}
-
-    trusted: Json = {
-        "trusted_ca": {"filename": f"{platform}/ca.crt"},
-        "watched_directory": {"path": platform},
-    }
-    authorities: Json = {_TYPE: _SECRET, "name": "authorities", "validation_context": trusted}
-    made = {
-        "edge": pair("edge", public),
-        "platform": pair("platform", platform),
-        "authorities": authorities,
-    }
-    return {f"{name}.yaml": {"resources": [resource]} for name, resource in made.items()}
-
-
-_SECRET: Final = f"{_API}.transport_sockets.tls.v3.Secret"
-
-
-def _tls(kind: str, context: Json) -> Json:
-    return _filter("envoy.transport_sockets.tls", f"transport_sockets.tls.v3.{kind}", context)
-
-
-def _filter(name: str, kind: str, config: Json | None = None) -> Json:
-    return {"name": name, "typed_config": _typed(kind, config or {})}
-
-
-def _typed(kind: str, config: Json) -> Json:
-    return {_TYPE: f"{_API}.{kind}", **config}
-
-
-def _at(address: Address) -> Json:
-    return {"socket_address": {"address": address.host, "port_value": address.port}}

@@ -1,9 +1,11 @@
-"""What a seat may do now. Each question is answered with None (it may) or with the refusal to
-raise.
+"""What a seat may do now. Each question is answered with None (it may) or with what makes the
+refusal to raise.
 
-Moves raise the answer, views list what has none: the rule stands here once.
+Moves raise the answer, views list what has none: the rule stands here once. Views ask after every
+row, and a refusal that nobody reads is not worth its words.
 """
 
+from collections.abc import Callable
 from typing import assert_never
 
 from okey.errors import OkeyError
@@ -25,7 +27,7 @@ from okey.table.evolve import match_of, round_of, turn_of
 from okey.table.state import TableState
 
 MAY = None
-Answer = OkeyError | None
+Answer = Callable[[], OkeyError] | None
 
 
 def seat_owned_by(state: TableState, player: str) -> int:
@@ -72,12 +74,12 @@ def why_not_draw(state: TableState, source: c.DrawSource) -> Answer:
     """U1, U2: one draw a turn, from the stock or the left neighbour's pile."""
     turn = turn_of(state)
     if turn.drawn is not None:
-        return AlreadyDrawn(
+        return lambda: AlreadyDrawn(
             f"turn {turn.number} has drawn {turn.drawn} already; discard or finish (U1)"
         )
     running = round_of(state)
     if source is c.DrawSource.DISCARD and not running.hands[running.previous_seat(turn.seat)].pile:
-        return PileEmpty("the left neighbour has no discard yet; draw from the stock (U1)")
+        return lambda: PileEmpty("the left neighbour has no discard yet; draw from the stock (U1)")
     return MAY
 
 
@@ -85,7 +87,7 @@ def why_not_lay(state: TableState) -> Answer:
     """U1, H7: discarding and finishing need the fifteenth tile."""
     turn = turn_of(state)
     if turn.drawn is None:
-        return MustDrawFirst(
+        return lambda: MustDrawFirst(
             f"turn {turn.number} has not drawn yet; a discard or finish needs 15 tiles (U1)"
         )
     return MAY
@@ -94,13 +96,15 @@ def why_not_lay(state: TableState) -> Answer:
 def why_not_finish(state: TableState, seat: int) -> Answer:
     """H7, K9: whether a try is allowed; the hand itself is judged only then (H8)."""
     if match_of(state).contenders and seat not in contenders(state):
-        return NotContending(f"house seat {seat} does not contend while two or more people do (K9)")
+        return lambda: NotContending(
+            f"house seat {seat} does not contend while two or more people do (K9)"
+        )
     return why_not_lay(state)
 
 
 def _why_not_hold(state: TableState, seat: int, tile: object) -> Answer:
     if tile not in round_of(state).hands[seat].rack:
-        return TileNotInRack(f"seat {seat} does not hold {tile}")
+        return lambda: TileNotInRack(f"seat {seat} does not hold {tile}")
     return MAY
 
 
@@ -109,13 +113,13 @@ def why_not_announce(state: TableState, seat: int) -> Answer:
     hand = round_of(state).hands[seat]
     limit = state.config.rules.cift_announce_turns
     if match_of(state).contenders:
-        return CiftNotOpen("a tie-break knows no announcements (K6)")
+        return lambda: CiftNotOpen("a tie-break knows no announcements (K6)")
     if hand.announced_at:
-        return CiftNotOpen(
+        return lambda: CiftNotOpen(
             f"seat {seat} announced çift in its turn {hand.announced_at} already (H10)"
         )
     if hand.own_turns > limit:
-        return CiftNotOpen(
+        return lambda: CiftNotOpen(
             f"own turn {hand.own_turns}; çift is announced in the first {limit} (H10)"
         )
     return MAY
@@ -126,9 +130,11 @@ def why_not_withdraw(state: TableState, seat: int) -> Answer:
     hand = round_of(state).hands[seat]
     limit = state.config.rules.cift_withdraw_turns
     if not hand.announced_at:
-        return CiftNotOpen(f"seat {seat} has no standing çift announcement to take back (H11)")
+        return lambda: CiftNotOpen(
+            f"seat {seat} has no standing çift announcement to take back (H11)"
+        )
     if hand.own_turns - hand.announced_at > limit:
-        return CiftNotOpen(
+        return lambda: CiftNotOpen(
             f"own turn {hand.own_turns}; çift of turn {hand.announced_at} could be taken back "
             f"until turn {hand.announced_at + limit} (H11)"
         )
@@ -140,30 +146,36 @@ def why_not_show(state: TableState, seat: int) -> Answer:
     running = round_of(state)
     hand = running.hands[seat]
     if state.config.variant is not Variant.KLASIK or match_of(state).contenders:
-        return GostergeNotOpen(
+        return lambda: GostergeNotOpen(
             "the gösterge is shown in Klasik only, and not in a tie-break (K3, K6)"
         )
     if hand.own_turns != 1:
-        return GostergeNotOpen(
+        return lambda: GostergeNotOpen(
             f"own turn {hand.own_turns}; the gösterge is shown in the first (K3)"
         )
     if hand.has_shown_gosterge:
-        return GostergeNotOpen(f"seat {seat} has shown the gösterge in this round already (K3)")
+        return lambda: GostergeNotOpen(
+            f"seat {seat} has shown the gösterge in this round already (K3)"
+        )
     if turn_of(state).drawn is not None and seat != running.starter:
-        return GostergeNotOpen("the gösterge is shown before drawing (K3)")
+        return lambda: GostergeNotOpen("the gösterge is shown before drawing (K3)")
     if running.gosterge not in hand.rack:
-        return GostergeNotOpen(f"seat {seat} does not hold the second {running.gosterge} (K3)")
+        return lambda: GostergeNotOpen(
+            f"seat {seat} does not hold the second {running.gosterge} (K3)"
+        )
     return MAY
 
 
 def why_not_nonce(state: TableState, seat: int) -> Answer:
     """T9: one nonce between commitment and deal, from a seat that plays the coming round."""
     if state.sealed is None:
-        return NonceTooLate("the round is dealt; the next nonce is for the round after it (T9)")
+        return lambda: NonceTooLate(
+            "the round is dealt; the next nonce is for the round after it (T9)"
+        )
     if state.match is not None and state.match.contenders and seat not in state.match.contenders:
-        return NonceTooLate(f"seat {seat} does not play in the tie-break (K6)")
+        return lambda: NonceTooLate(f"seat {seat} does not play in the tie-break (K6)")
     if state.seats[seat].nonce:
-        return NonceAlreadyAdded(
+        return lambda: NonceAlreadyAdded(
             f"seat {seat} has added its nonce for this round; it is never replaced (T9)"
         )
     return MAY

@@ -67,7 +67,7 @@ def _check_turn(draft: Draft, seat: int, turn: int) -> None:
 def _act(draft: Draft, seat: int, action: c.Action) -> None:
     refusal = why_not(draft.state, seat, action)
     if refusal is not None:
-        raise refusal
+        raise refusal()
     match action:
         case c.Draw(source):
             _draw(draft, source, is_neutral=False)

@@ -184,6 +184,19 @@ def public_event(event: e.Event, viewer: int) -> PublicEvent:
             return event
 
 
+def is_privy(event: e.Event, viewer: int) -> bool:
+    """Whether ``viewer`` may see more of the event than spectators do; all others see it alike."""
+    match event:
+        case e.RoundDealt():
+            return viewer != SPECTATOR
+        case e.TileDrawn(seat, source):
+            return source is DrawSource.STOCK and viewer in (seat, REVEALED)
+        case e.SeatDeclined(seat):
+            return viewer == seat
+        case _:
+            return False
+
+
 def _public_deal(event: e.RoundDealt, viewer: int) -> PublicRoundDealt:
     is_all_seen = viewer == REVEALED
     return PublicRoundDealt(
@@ -202,4 +215,4 @@ def _public_deal(event: e.RoundDealt, viewer: int) -> PublicRoundDealt:
     )
 
 
-__all__ = ["REVEALED", "SPECTATOR", "PublicEvent", "public_event"]
+__all__ = ["REVEALED", "SPECTATOR", "PublicEvent", "is_privy", "public_event"]

@@ -191,5 +191,5 @@ def add_nonce(draft: Draft, player: str, nonce: bytes) -> None:
         raise InvalidNonce(f"the nonce has {len(nonce)} bytes; send {NONCE_BYTES} random ones (T9)")
     refusal = why_not_nonce(draft.state, seat)
     if refusal is not None:
-        raise refusal
+        raise refusal()
     draft.emit(e.NonceAdded(seat, nonce))

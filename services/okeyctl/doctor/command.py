@@ -19,6 +19,7 @@ from services.okeyctl.doctor.play import dry_run, open_player, play
 from services.okeyctl.doctor.show import as_json, is_well, show
 from services.okeyctl.ending import FINDINGS, Output, refusals, refuse
 from services.okeyctl.options import (
+    AsJson,
     BotsAddress,
     DataDir,
     EngineAddress,
@@ -37,7 +38,9 @@ def doctor(
     wallet: WalletAddress = None,
     rating: RatingAddress = None,
     bots: BotsAddress = None,
-    gateway: Annotated[str | None, typer.Option(help="host:port of a gateway's gRPC.")] = None,
+    gateway: Annotated[
+        str | None, typer.Option(help="host:port of a gateway's gRPC elsewhere.")
+    ] = None,
     token_file: TokenFile = None,
     dry: Annotated[
         bool, typer.Option("--dry-run", help="Also call as a player does, changing nothing.")
@@ -52,9 +55,9 @@ def doctor(
         bool, typer.Option("--no-ledger", help="Leave the check of the whole ledger out.")
     ] = False,
     is_whole: Annotated[bool, typer.Option("--all", help="Show what is right, too.")] = False,
-    to_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    to_json: AsJson = False,
 ) -> None:
-    """Look at a whole installation and say what is wrong, with which value, and what to do.
+    """Say what is wrong with an installation, and what to do.
 
     Looks at every process behind each address: is it there, does it take work, does it take the
     token, what does it say of its database, its Redis, its peers and its outbox; do versions,

@@ -11,8 +11,8 @@ import grpc
 from okey.api.common.v1 import status_pb2
 from okey.api.engine.v1 import engine_pb2
 from okey.api.wallet.v1 import wallet_pb2
-from okey_runtime.checks import judge_skew, skew_ms, tell_skew
 from okey_runtime.errors import RpcFailure
+from okey_runtime.skew import judge_skew, skew_ms, tell_skew
 from services.okeyctl.doctor.observe import Observed, Seen
 
 _SHARDS_NAMED: Final = 12

@@ -104,8 +104,12 @@ async def behind_envoy(
             await stand.stop()
 
 
-async def roll_out(stand: EdgeStand, tables: int, seed: int) -> tuple[Report, list[str]]:
-    """Restart every process in turn under load; the report, and the commands that failed."""
+async def roll_out(
+    stand: EdgeStand, tables: int, seed: int, calm_s: float = _CALM_S
+) -> tuple[Report, list[str]]:
+    """Restart every process in turn under load, with a pause after each; the report, and the
+    commands that failed.
+    """
     settings, clock = Settings(tables, 10.0, 6, seed, 30_000, "rollout"), SystemClock()
     load = ClusterLoad(stand, clock, seed, _PACE, settings.turn_timeout_ms, _PAIRS)
     breaker = Breaker(stand, clock, Random(seed))
@@ -115,12 +119,12 @@ async def roll_out(stand: EdgeStand, tables: int, seed: int) -> tuple[Report, li
         await stand.seen_by_edge()
         return outages
 
-    report = await run(stand, settings, _PACE, say, _restarts(stand), restart, load)
+    report = await run(stand, settings, _PACE, say, _restarts(stand, calm_s), restart, load)
     return report, failed([asked for client in load.clients for asked in client.asked])
 
 
-def _restarts(stand: EdgeStand) -> Iterator[Fault]:
-    return (Fault(name, DRAINED, 0.0, _CALM_S) for name in stand.NAMES)
+def _restarts(stand: EdgeStand, calm_s: float) -> Iterator[Fault]:
+    return (Fault(name, DRAINED, 0.0, calm_s) for name in stand.NAMES)
 
 
 def failed(asked: list[Asked]) -> list[str]:

@@ -14,7 +14,7 @@ from okey_runtime.identity import Role
 from services.engine.appending import Append
 from services.engine.archive import Archive
 from services.engine.journal import Journal
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 from services.okeyctl.reach import Reach
 from services.okeyctl.tables_verify import fetch_round, proofs
 from services.okeyctl.void_command import void_lines, void_table

@@ -134,6 +134,20 @@ async def test_a_shard_that_is_moved_takes_its_streams_along(three: Three) -> No
     assert (place.engine, place.is_pinned) == (to, True)
 
 
+@pytest.mark.parametrize("asked", ["its owner", "another"])
+async def test_a_shard_that_is_moved_to_where_it_is_stays_there(three: Three, asked: str) -> None:
+    """The operator has said so; nothing else changes, and no clock stands still for it."""
+    shard = 7
+    owner = (await three.shards()).shards[shard].engine
+    others = [name for name in three.engines if name != owner]
+    at = three.engines[owner if asked == "its owner" else others[0]].address
+    operator = await three.world.operator(at)
+    request = engine_pb2.MoveShardRequest(shard=shard, engine=owner)
+    assert (await operator.MoveShard(request)).address == three.engines[owner].address
+    place = (await three.shards()).shards[shard]
+    assert (place.engine, place.is_pinned) == (owner, True)
+
+
 async def test_an_engine_that_leaves_hands_everything_over(three: Three) -> None:
     """No call fails meanwhile, and its streams say where they go on."""
     world = three.world

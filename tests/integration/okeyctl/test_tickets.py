@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from okey.api.common.v1 import common_pb2
 from okey.api.lobby.v1 import lobby_pb2
 from okey_runtime.identity import Role
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 from tests.integration.lobby.small_lobby import Lobby
 
 
@@ -52,4 +52,4 @@ async def test_what_cannot_be_is_said_in_one_line(lobby: Lobby, tmp_path: Path) 
     status, said = await command.run("show", "nobody")
     assert (status, "TICKET_NOT_FOUND" in said) == (2, True)
     status, said = await command.run("cancel", "no player")
-    assert (status, "is no player's id" in said) == (2, True)
+    assert (status, "is no player id" in said) == (2, True)

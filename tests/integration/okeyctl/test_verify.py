@@ -19,7 +19,7 @@ from okey_runtime.access import AccessTable
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 from tests.fixtures.issuer import Issuer
 from tests.fixtures.partial_service import serve_methods
 from tests.integration.engine.platform import Phase, Platform, Player, platform
@@ -187,6 +187,22 @@ async def test_an_exchanged_tile_is_status_1_and_named(world: Platform, token_fi
     assert output == (
         "MISMATCH    DEAL_MISMATCH: the racks derived from the seed is not the one played (T9)\n"
     )
+
+
+async def test_a_round_without_its_deal_is_told_in_the_form_that_is_asked_for(
+    world: Platform, token_file: Path
+) -> None:
+    table_id = await played(world)
+    cut = await shown(world, table_id, 1)
+    del cut.rows[0]
+    async with false_engine(world, {1: cut}) as address:
+        plain = await run("replay", address, token_file, table_id, "1", "1")
+        status, output, _ = await run("replay", address, token_file, table_id, "1", "1", "--json")
+    assert plain[:2] == (
+        1,
+        "MISMATCH    ROUND_INCOMPLETE: the round does not begin with its deal\n",
+    )
+    assert (status, json.loads(output)["check"]) == (1, "ROUND_INCOMPLETE")
 
 
 async def test_the_first_deal_may_be_a_later_matchs(world: Platform, token_file: Path) -> None:

@@ -153,6 +153,10 @@ class LosableMembers:
         self._journal.refuse_if_away()
         return await self._members.hand_over(me, given, to, now_ms, is_pinned=is_pinned)
 
+    async def pin(self, me: Myself, shards: Collection[int]) -> bool:
+        self._journal.refuse_if_away()
+        return await self._members.pin(me, shards)
+
     async def leave(self, me: Myself, now_ms: int) -> None:
         self._journal.refuse_if_away()
         await self._members.leave(me, now_ms)
@@ -167,6 +171,9 @@ class Bells:
     async def look(self, address: str) -> int:
         await self.worlds[address].sharing.look()
         return 0
+
+    def keep(self, addresses: Collection[str]) -> None:
+        """They have no connections."""
 
 
 class World:

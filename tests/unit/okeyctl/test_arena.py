@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from okey.arena.contest import Contest
 from okey.rules.variant import Mode, Variant
 from services.okeyctl import arena
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 
 
 def run(*arguments: str) -> tuple[int, str, str]:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from okey.api.wallet.v1 import wallet_pb2
 from okey_runtime.dev_platform import DATA_DIR_VARIABLE
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 
 FINDING = wallet_pb2.Finding(
     kind=wallet_pb2.FINDING_KIND_BALANCE_DIFFERS, subject="player:ayse", expected=70, actual=71

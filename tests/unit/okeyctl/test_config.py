@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 
 
 def check(service: str) -> tuple[int, str, str]:

@@ -18,9 +18,8 @@ from okey.api.lobby.v1 import lobby_pb2, operator_pb2
 from okey.api.rating.v1 import rating_pb2
 from okey.api.wallet.v1 import wallet_pb2
 from services.okeyctl import player_view
+from services.okeyctl.app import app
 from services.okeyctl.as_json import json_line
-from services.okeyctl.completion import Shell, script_for
-from services.okeyctl.main import app
 from services.okeyctl.player_view import Found
 from services.okeyctl.ratings import Placed
 
@@ -29,7 +28,7 @@ OKEYCTL = Path(sys.executable).with_name("okeyctl")
 
 JSON_ALREADY = {"hands", "player export", "config check"}
 """Their whole output is JSON."""
-NO_FACTS = {"completion", "demo", "token", "wallet chain-key"}
+NO_FACTS = {"demo", "token", "wallet chain-key"}
 """They make something and tell nothing that a program would read."""
 
 
@@ -90,14 +89,18 @@ def test_a_message_is_one_line_with_the_protos_names() -> None:
     assert "\n" not in json_line(engine_pb2.TableSummary(table_id="t"))
 
 
-def test_completion_answers_the_shell_by_its_own_script() -> None:
-    script = script_for(Shell.BASH)
-    assert "_OKEYCTL_COMPLETE=complete_bash" in script
-    asked = {"_OKEYCTL_COMPLETE": "complete_bash", "COMP_WORDS": "okeyctl tab", "COMP_CWORD": "1"}
+def okeyctl(**variables: str) -> str:
+    """What the program says with these variables, as a shell sets them that asks for completion."""
     done = subprocess.run(
-        [OKEYCTL], env={**os.environ, **asked}, capture_output=True, text=True, check=False
+        [OKEYCTL], env={**os.environ, **variables}, capture_output=True, text=True, check=False
     )
-    assert done.stdout.split() == ["tables"]
+    return done.stdout
+
+
+def test_completion_answers_the_shell_by_its_own_script() -> None:
+    assert "_OKEYCTL_COMPLETE=complete_bash" in okeyctl(_OKEYCTL_COMPLETE="source_bash")
+    asked = {"_OKEYCTL_COMPLETE": "complete_bash", "COMP_CWORD": "2"}
+    assert okeyctl(**asked, COMP_WORDS="okeyctl tables qu").split() == ["quarantine"]
 
 
 FOUND = Found(

@@ -19,7 +19,7 @@ from okey_runtime.clock import VirtualClock
 from okey_runtime.config import Environment, ServiceSettings
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 from services.rating.app import RatingApp
 from tests.fixtures.issuer import Issuer
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from okey.money.account import Account
 from okey.rules.variant import Mode, Variant
 from services.okeyctl import simulate
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 
 KINDS = [
     ("canak", "2", "normal"),

@@ -18,7 +18,7 @@ from okey_runtime.dev_platform import (
 )
 from okey_runtime.identity import Identity
 from okey_runtime.keys import create_signing_key
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from okey_runtime.config import Environment
 from okey_runtime.identity import Role
 from okey_runtime.keys import KeyFileBroken, create_signing_key
 from okey_runtime.server import ServiceServer
-from services.okeyctl.main import app
+from services.okeyctl.app import app
 from services.okeyctl.statement import Statement, show
 from services.wallet.app import WalletApp, WalletSettings
 from services.wallet.chain import ChainKeys
@@ -85,6 +85,18 @@ async def test_a_statement_opens_with_the_welcome_grant(operator: Operator) -> N
     assert statement["postings"][2]["reason"] == "a mistake"
 
 
+async def test_a_statement_of_any_account_goes_by_its_whole_name(operator: Operator) -> None:
+    """M3: chips come from issuance, and from nowhere else."""
+    await operator.run("wallet", "grant", "ada", "70", "--reason", "a gift")
+    issuance = ("statement", "--account", "system:issuance", "--until", "2023-11-15", "--json")
+    status, text, _ = await operator.run(*issuance)
+    statement = document_in(text)
+    assert (status, statement["account"]) == (0, "system:issuance")
+    assert sorted(line["amount"] for line in statement["postings"]) == [-1_000, -70]
+    status, _, error = await operator.run("statement", "--account", "table:1")
+    assert (status, "UNKNOWN_ACCOUNT" in error) == (2, True)
+
+
 async def test_a_statement_of_a_span_opens_with_what_was_before(operator: Operator) -> None:
     """M3: as CSV and as a table."""
     await operator.run("wallet", "grant", "ada", "70", "--reason", "a gift")
@@ -132,6 +144,8 @@ def test_a_narrow_terminal_cuts_no_number() -> None:
     "command",
     [
         ("statement", "--player", "x y"),
+        ("statement",),
+        ("statement", "--player", "ayse", "--account", "house:rake"),
         ("wallet", "freeze", "x y", "--reason", "x"),
         ("wallet", "grant", "ayse", "99999999999999999999", "--reason", "x"),
         ("wallet", "reverse", "99999999999999999999", "--reason", "x"),

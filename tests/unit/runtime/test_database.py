@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from okey_runtime.database import Database, DatabaseAway, DatabaseBusy, parse_url
 from okey_runtime.migrations import migrate
+from okey_runtime.sqlite import run_quickly
 from tests.unit.runtime.database_contract import DatabaseContract, add, chips
 from tests.unit.runtime.migrations import ACCOUNTS, migrations
 
@@ -104,6 +105,21 @@ class TestSqlite(DatabaseContract):
         other.close()
         assert await impatient.transact(add(5)) == 105
         await impatient.close()
+
+    async def test_a_quick_statement_tells_an_outage_from_its_own_fault(
+        self, database: Database
+    ) -> None:
+        def insert(connection: Connection, name: str) -> None:
+            run_quickly(connection, "PRAGMA max_page_count = 1")  # no more than there are now
+            run_quickly(connection, "INSERT INTO account VALUES (?, 1)", (name,))
+
+        with pytest.raises(DatabaseAway, match="full"):
+            await database.transact(lambda c: insert(c, "a" * 100_000))
+        with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
+            await database.transact(lambda c: insert(c, "ayse"))
+        more = "UPDATE account SET chips = chips + ? RETURNING chips"
+        assert await database.transact(lambda c: list(run_quickly(c, more, (5,)))) == [(105,)]
+        assert await database.read(chips) == 105
 
     async def test_a_wrong_statement_is_nobodys_outage(self, database: Database) -> None:
         with pytest.raises(OperationalError, match="no such table"):

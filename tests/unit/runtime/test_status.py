@@ -11,12 +11,7 @@ from sqlalchemy import Connection, text
 from okey.api.common.v1 import status_pb2, status_pb2_grpc
 from okey_runtime import status as statuses
 from okey_runtime.channel import open_channel
-from okey_runtime.checks import (
-    database_check,
-    judge_skew,
-    peer_check,
-    skew_ms,
-)
+from okey_runtime.checks import database_check, peer_check
 from okey_runtime.clock import SystemClock, VirtualClock
 from okey_runtime.config import ServiceSettings
 from okey_runtime.database import Database
@@ -27,6 +22,7 @@ from okey_runtime.readiness import Readiness
 from okey_runtime.schema import newest_schema
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
+from okey_runtime.skew import judge_skew, skew_ms
 from okey_runtime.status import OK, WARNING, WRONG, Found, Status, platform_version
 from services.engine.app import MIGRATIONS
 from tests.unit.runtime.echo import EchoApp

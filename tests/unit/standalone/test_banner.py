@@ -23,7 +23,7 @@ def test_it_names_every_address_and_how_to_go_on() -> None:
     assert "gateway  127.0.0.1:7440     http://127.0.0.1:7420/metrics" in shown
     assert "lobby    127.0.0.1:7401     http://127.0.0.1:7421/metrics" in shown
     assert "valkey   127.0.0.1:7406\n" in shown
-    assert "okeyctl token --player ayse" in shown
+    assert "  .venv/bin/okeyctl token --player ayse" in shown
     assert "/state/key.json" in shown
 
 

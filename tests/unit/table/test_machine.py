@@ -21,7 +21,7 @@ from okey.table.decide import step
 from okey.table.errors import StandInMayNot
 from okey.table.evolve import replay, turn_of
 from okey.table.legal import LegalAction
-from okey.table.public import REVEALED, public_event
+from okey.table.public import REVEALED, is_privy, public_event
 from okey.table.state import Phase, SeatStatus, TableState, running_timers
 from okey.table.view import SPECTATOR, view
 
@@ -78,7 +78,8 @@ class TableMachine(RuleBasedStateMachine):
         self.for_the_wallet.extend(new)
         for event in new:
             for viewer in (SPECTATOR, REVEALED, 0):
-                public_event(event, viewer)
+                seen = public_event(event, viewer)
+                assert is_privy(event, viewer) or seen == public_event(event, SPECTATOR)
 
     def attempt(self, command: c.Command) -> bool:
         """Whether the table took the command; a refused one leaves everything as it was."""

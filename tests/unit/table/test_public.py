@@ -9,7 +9,7 @@ import pytest
 from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table import events as e
-from okey.table.public import REVEALED, OpenEvent, PublicEvent, public_event
+from okey.table.public import REVEALED, OpenEvent, PublicEvent, is_privy, public_event
 from okey.table.view import SPECTATOR
 from tests.factories import (
     FAR,
@@ -57,6 +57,19 @@ def test_open_events_pass_unchanged() -> None:
         assert not names & {"sealed", "racks", "stock", "nonce", "revealed", "nonces"}
     event = e.TurnStarted(0, 1, 2)
     assert all(public_event(event, viewer) is event for viewer in VIEWERS)
+
+
+def test_who_sees_no_more_than_spectators_is_known() -> None:
+    """T9, H8: a draw from the stock is its seat's own, one from the pile everybody's."""
+    drawn = e.TileDrawn(1, c.DrawSource.STOCK, Tile.R1, is_neutral=False)
+    assert [viewer for viewer in VIEWERS if is_privy(drawn, viewer)] == [REVEALED, 1]
+    taken = e.TileDrawn(1, c.DrawSource.DISCARD, Tile.R1, is_neutral=False)
+    assert not any(is_privy(taken, viewer) for viewer in VIEWERS)
+    deal = the(dealt().events, e.RoundDealt)
+    assert [viewer for viewer in VIEWERS if is_privy(deal, viewer)] == [REVEALED, 0, 1]
+    declined = e.SeatDeclined(0, PLAYERS[0], "h-1", "TOO_FEW", 1)
+    assert [viewer for viewer in VIEWERS if is_privy(declined, viewer)] == [0]
+    assert not any(is_privy(e.TurnStarted(0, 1, 2), viewer) for viewer in VIEWERS)
 
 
 def test_no_seed_is_seen_before_its_round_is_over() -> None:

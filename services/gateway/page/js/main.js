@@ -138,7 +138,7 @@ class App {
   }
 
   #speak(language) {
-    this.t = translator(language);
+    this.t = translator(language, navigator.languages);
     document.documentElement.lang = language;
     this.storage.setItem("okey.language", language);
   }

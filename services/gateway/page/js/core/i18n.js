@@ -12,10 +12,16 @@ export function pickLanguage(wished) {
   return short.find((language) => language in ALL) ?? "tr";
 }
 
-/** `t(key, values)` of a language; `t.has(key)` says whether there is such a text, `t.number` writes chips. */
-export function translator(language) {
+/**
+ * `t(key, values)` of a language; `t.has(key)` says whether there is such a text, `t.number` writes chips. Of the
+ * browser's `wished` locales the first in that language says how times are written, as en-GB does otherwise than en-US.
+ */
+export function translator(language, wished = []) {
   const words = ALL[language];
-  const numbers = new Intl.NumberFormat(language);
+  const formatted = new Intl.NumberFormat(language);
+  const numbers = { format: (value) => formatted.format(value).replace("-", "−") };
+  const locale = wished.find((one) => one.toLowerCase().startsWith(language)) ?? language;
+  const moments = new Intl.DateTimeFormat(locale, { dateStyle: "short", timeStyle: "short" });
   const fill = (text, values) =>
     text.replace(/\{(\w+)\}/g, (_, name) => {
       const value = values[name];
@@ -26,7 +32,7 @@ export function translator(language) {
   t.language = language;
   t.number = (value) => numbers.format(value);
   t.signed = (value) => `${value > 0 ? "+" : value < 0 ? "−" : "±"}${numbers.format(Math.abs(value))}`;
-  t.moment = (ms) => new Intl.DateTimeFormat(language, { dateStyle: "short", timeStyle: "short" }).format(new Date(ms));
+  t.moment = (ms) => moments.format(new Date(ms));
   return t;
 }
 

@@ -14,7 +14,7 @@ const ALL_TABLES = {
   seats: "",
   stakes: "",
   speed: "",
-  order: "TABLE_ORDER_NEWEST",
+  order: "TABLE_ORDER_SOONEST",
   joinable: false,
   kasa: false,
 };

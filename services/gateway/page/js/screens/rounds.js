@@ -40,7 +40,7 @@ export class Rounds {
     const { rpc, t } = this.#app;
     const names = await displayNames(rpc, players);
     const nameless = (seat) => `${t("leaders.player")} ${seat + 1}`;
-    return players.map((player, seat) => (player ? names[player] || nameless(seat) : t("bot.NORMAL")));
+    return players.map((player, seat) => (player ? names[player] || nameless(seat) : `${t("bot.NORMAL")} ${seat + 1}`));
   }
 
   async #round(tableId, { matchNo, roundNo }) {

@@ -54,7 +54,7 @@ const SPEEDS = [
   ["30000-60000", "speed.normal"],
   ["60000-120000", "speed.slow"],
 ];
-const ORDERS = ["NEWEST", "SOONEST", "LARGEST_KASA", "LOWEST_STAKE", "HIGHEST_STAKE"].map((order) => [
+const ORDERS = ["SOONEST", "NEWEST", "LARGEST_KASA", "LOWEST_STAKE", "HIGHEST_STAKE"].map((order) => [
   `TABLE_ORDER_${order}`,
   `order.${order}`,
 ]);

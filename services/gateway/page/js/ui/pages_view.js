@@ -1,5 +1,6 @@
 // The leaderboard and the account: ratings, balance, statement.
 import { named } from "../core/names.js";
+import { matchesPlayed } from "../core/statement.js";
 import { chips } from "./centre_view.js";
 import { h } from "./dom.js";
 import { topBar } from "./lobby_view.js";
@@ -98,10 +99,10 @@ export function leadersView(t, model) {
   );
 }
 
-function postingRow(t, posting) {
+function postingRow(t, posting, played) {
   const kind = posting.kind.slice("JOURNAL_KIND_".length);
   const amount = Number(posting.amount);
-  const match = /-(\d+)$/.exec(posting.match_id)?.[1];
+  const match = played.has(posting.match_id) && kind !== "VOID_HOLD" ? /-(\d+)$/.exec(posting.match_id)[1] : null;
   return h(
     "tr",
     null,
@@ -135,6 +136,7 @@ function postingRow(t, posting) {
 /** The own chips and where they went, the newest first, and the own ratings. */
 export function accountView(t, model) {
   const { postings, ratings } = model.account;
+  const played = matchesPlayed(postings ?? []);
   return h(
     "div",
     { class: "page" },
@@ -171,7 +173,7 @@ export function accountView(t, model) {
             h(
               "tbody",
               null,
-              postings.map((posting) => postingRow(t, posting)),
+              postings.map((posting) => postingRow(t, posting, played)),
             ),
           )
         : null,

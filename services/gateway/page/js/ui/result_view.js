@@ -1,4 +1,4 @@
-// How a round or a match ended: who won and how, everybody's tiles, chips, rating changes, and what comes next.
+// How a round or a match ended: who won and how, chips, rating changes, what comes next, and everybody's tiles.
 import { isSeated } from "../core/table.js";
 import { byColour, tileFrom } from "../core/tiles.js";
 import { h } from "./dom.js";
@@ -108,7 +108,6 @@ export const resultView = (t, table, { nextLeft, ...result }) =>
     result.round ? howView(t, result.round) : null,
     result.match?.is_tie_break ? h("p", null, t("result.tieBreak")) : null,
     result.match ? figures(t, table, result) : null,
-    result.round ? racksOf(t, result) : null,
     h(
       "div",
       { class: "result-next" },
@@ -130,8 +129,9 @@ export const resultView = (t, table, { nextLeft, ...result }) =>
         : null,
       h("button", { class: "button", type: "button", "data-do": "openReplay" }, t("replay.open")),
       h("button", { class: "button", type: "button", "data-do": "openFairness" }, t("fair.open")),
-      table.can.has("LEAVE") || !isSeated(table)
+      table.can.has("LEAVE") || table.phase === "CLOSED" || !isSeated(table)
         ? h("button", { class: "button", type: "button", "data-do": "leave" }, t("result.toLobby"))
         : null,
     ),
+    result.round ? racksOf(t, result) : null,
   );

@@ -130,7 +130,7 @@ export function seatView(ctx, table, seat) {
       view.status === "FREE" && table.can.has("TAKE_SEAT") ? sitHere(t, seat) : null,
       h("span", { class: "badges" }, badges(ctx, table, seat)),
     ),
-    table.round && place !== "bottom" ? backs(t, view.rackCount, seat) : null,
+    view.rackCount && place !== "bottom" ? backs(t, view.rackCount, seat) : null,
   );
 }
 

@@ -6,6 +6,7 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 const SILENCE_MS = 25_000;
 const PING_MS = 8_000;
+const WATCH_PAUSE_MS = 3_000;
 const TOKEN_ENDED = 4001;
 
 /**
@@ -166,10 +167,26 @@ export class Connection {
       this.#socket.retryMs = end.retry_after_ms ?? end.error?.retry_after_ms ?? 0;
       return;
     }
-    if (end.of === "table") this.#table = end.is_resumable ? this.#table : null;
-    else this.#watches.delete(end.of);
-    if (end.of === "table" && end.is_resumable) this.resync();
-    else this.#callbacks.onEnd(end);
+    if (end.of !== "table") this.#watchEnded(end);
+    else if (end.is_resumable) this.resync();
+    else {
+      this.#table = null;
+      this.#callbacks.onEnd(end);
+    }
+  }
+
+  /** What only broke off is followed anew a little later, unless it is not wanted any more by then. */
+  #watchEnded(end) {
+    const { of: what, is_resumable: isResumable, error } = end;
+    const request = this.#watches.get(what);
+    if (!isResumable) {
+      this.#watches.delete(what);
+      this.#callbacks.onEnd(end);
+      return;
+    }
+    setTimeout(() => {
+      if (request && this.#watches.get(what) === request) this.watch(what, request);
+    }, error?.retry_after_ms || WATCH_PAUSE_MS);
   }
 
   #closed(socket, code) {
