@@ -70,7 +70,7 @@ from services.engine.wallet_sink import WalletSink
 _IDLE_MS: Final = 1_000
 
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
-COMMIT_EVERY_MS: Final = 5
+COMMIT_EVERY_MS: Final = 10
 
 _log = get_logger(__name__)
 
