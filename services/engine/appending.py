@@ -66,9 +66,9 @@ def append_batch(
     A batch holds one row a table, since an owner waits for its row: of two, the second comes from
     somebody who believes to be the owner too, and is told that its place is taken.
 
-    All rows go in with one statement, which says itself whose place was taken. Whether a player
-    sits elsewhere is known only when the seats are written: so a batch that seats somebody is
-    written behind a savepoint, and again without the tables that were refused.
+    All rows go in with one statement, which says how many did; which, is asked where not all did.
+    Whether a player sits elsewhere is known only when the seats are written: so a batch that seats
+    somebody is written behind a savepoint, and again without the tables that were refused.
     """
     first: dict[str, Append] = {}
     for row in batch:
@@ -109,9 +109,8 @@ def _write_rows(connection: Connection, batch: Sequence[Append]) -> set[str]:
         row["position"] = position + place
     if insert_where_free(connection, journal, rows) == len(batch):
         return set()
-    return {row.table_id for row in batch} - set(
-        connection.execute(_WRITTEN_FROM, {"position": position}).scalars()
-    )
+    written = set(connection.execute(_WRITTEN_FROM, {"position": position}).scalars())
+    return {row.table_id for row in batch} - written
 
 
 def _made_elsewhere(connection: Connection, batch: Sequence[Append], engine: str) -> list[str]:
