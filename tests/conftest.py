@@ -1,5 +1,8 @@
-"""What all tests share: repeatable Hypothesis profiles, what runs under coverage, where logs go."""
+"""What all tests share: repeatable Hypothesis profiles, what runs under coverage, where logs go,
+and that Ctrl-C reaches what they start.
+"""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -22,6 +25,14 @@ _UNIT = Path(__file__).parent / "unit"
 _CORE = [
     _UNIT / name for name in ("rules", "table", "money", "rating", "bots", "simulation", "arena")
 ]
+
+
+def pytest_configure() -> None:
+    """Let SIGINT through to the programs that tests start: what a script starts in the background
+    ignores it, and hands that on.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
