@@ -1,9 +1,11 @@
 # Everything a developer does with the repository; `make help` lists it.
-# `run` and `test` need only Python 3.11 and make: they set themselves up first.
+# `run` and `test` need only Python 3.11 and make: they set themselves up first. To run takes a fifth of what it takes
+# to develop, so `run` installs that alone.
 
 PYTHON ?= $(firstword $(foreach each,python3.11 python3.12 python3.13 python3,$(shell command -v $(each))))
 BIN := .venv/bin
 STAMP := .venv/.installed
+RUNS := .venv/.runs
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 TYPED := libs services tools deploy examples tests
 
@@ -18,10 +20,20 @@ help: ## list the targets
 
 setup: $(STAMP) ## make .venv from the locks (done again only when they change)
 $(STAMP): requirements/dev.txt
-	@$(BIN)/python -c '$(IS_USABLE)' 2>/dev/null || { $(FIND_PYTHON); set -x; $(PYTHON) -m venv --clear .venv; }
-	$(PIP) install --require-hashes -r requirements/dev.txt
-	$(PIP) install --no-deps --no-build-isolation --editable .
+	$(call INSTALL,everything to develop it,1.1 GB,-r requirements/dev.txt)
+	touch $(RUNS) $@
+
+$(RUNS): requirements/runtime.txt requirements/build.txt
+	$(call INSTALL,what it runs on,200 MB,-r requirements/runtime.txt -r requirements/build.txt)
 	touch $@
+
+# What, how much, and of which locks.
+define INSTALL
+@$(BIN)/python -c '$(IS_USABLE)' 2>/dev/null || { $(FIND_PYTHON); set -x; $(PYTHON) -m venv --clear .venv; }
+@echo "Installing $(1) into .venv ($(2), for some minutes where the network is slow) ..."
+$(PIP) install --require-hashes $(3)
+$(PIP) install --no-deps --no-build-isolation --editable .
+endef
 
 # What an interrupted start has left behind may have a python and half a pip, whose RECORD comes last, or
 # a python that is still the one it was made from: pip would install into that.
@@ -42,7 +54,7 @@ lock: ## write the locks from pyproject.toml anew (needs uv on the PATH)
 LOCK_FLAGS := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	--no-annotate
 
-run: setup ## start the platform on this machine, with embedded databases
+run: $(RUNS) ## start the platform on this machine, with embedded databases
 	$(BIN)/python -m services.standalone
 
 cluster: setup ## start it as in production, several of each service on one PostgreSQL, to watch and to kill

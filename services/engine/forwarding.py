@@ -4,12 +4,15 @@ The caller's own token goes along and is checked again where the table is. Passi
 because each call takes effect once however often it arrives.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from functools import wraps
 from typing import Any, Concatenate, Final, NoReturn, Protocol, TypeVar
 
 import grpc
 
+from okey.errors import Exhausted, Unavailable
 from okey_runtime.aborting import abort
 from okey_runtime.errors import STATUS_DETAILS_KEY, from_rpc_error
 from okey_runtime.service_token import AUTHORIZATION
@@ -25,6 +28,7 @@ FORWARDED_BY: Final = "okey-forwarded-by"
 """Metadata of a call that was passed on, with the name of the engine that did."""
 
 _TIMEOUT_S: Final = 10.0
+_PATIENCE_S: Final = 1.0
 _MOST_TRIES: Final = 3
 # What an engine says that is not the table's any more, or is about to end.
 _ELSEWHERE: Final = frozenset({NotOwner.reason, "ENGINE_STOPPING"})
@@ -119,10 +123,18 @@ class Call:
 class Forwarding:
     """Passes calls on to the engine that has the table."""
 
-    def __init__(self, ownership: Ownership, routes: Routes, peers: Peers) -> None:
+    def __init__(
+        self,
+        ownership: Ownership,
+        routes: Routes,
+        peers: Peers,
+        patience_s: float = _PATIENCE_S,
+    ) -> None:
+        """``patience_s`` is how long an answer may take before the board is looked at again."""
         self._ownership = ownership
         self._routes = routes
         self._peers = peers
+        self._patience_s = patience_s
 
     async def answer(self, call: Call, serve: Callable[[], Awaitable[Response]]) -> Response:
         """The answer of this engine, or of the one that has the table.
@@ -174,11 +186,14 @@ class Forwarding:
         return known
 
     async def _pass_on(self, call: Call, table_id: str, owner: Member) -> Any:
-        """What the owner answers; raises ``NotOwner`` where it says that it is not, and
-        ``OwnerAway`` where it does not answer.
+        """What the owner answers; raises ``NotOwner`` where it says that it is not, or has lost the
+        table while it hung, and ``OwnerAway`` where it does not answer.
         """
+        channel = self._peers.bare(owner.address)
+        asking = asyncio.ensure_future(call.make(channel, self._ownership.engine))
         try:
-            answer = await call.make(self._peers.bare(owner.address), self._ownership.engine)
+            await self._while_owned(asking, table_id, owner)
+            answer = await asking
         except grpc.aio.AioRpcError as error:
             failure = from_rpc_error(error)
             FORWARDED.labels(failure.reason or failure.code.name).inc()
@@ -193,3 +208,19 @@ class Forwarding:
         else:
             FORWARDED.labels("OK").inc()
             return answer
+        finally:
+            asking.cancel()
+
+    async def _while_owned(
+        self, asking: "asyncio.Future[Any]", table_id: str, owner: Member
+    ) -> None:
+        """Return once the owner has answered, or raise ``NotOwner`` once it is not the owner any
+        more: one that hangs would keep the caller waiting while another has the table.
+        """
+        while not (await asyncio.wait([asking], timeout=self._patience_s))[0]:
+            known: Member | None = owner
+            with suppress(Unavailable, Exhausted):  # nobody knows better
+                known = await self._routes.owner_of(table_id)
+            if known is None or known.engine != owner.engine:
+                FORWARDED.labels("OWNER_LOST").inc()
+                raise NotOwner(table_id, "", "")

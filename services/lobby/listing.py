@@ -2,10 +2,12 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
+from itertools import islice
 from typing import Final, Protocol
 
 from okey.api.lobby.v1 import lobby_pb2
-from services.lobby.table_filter import passes
+from services.lobby.table_filter import Kinds
 from services.lobby.table_order import Order, PageToken, Place, order_of, place_of
 
 DEFAULT_PAGE_SIZE: Final = 50
@@ -22,7 +24,8 @@ class Listing:
         self.as_of_ms: Final = as_of_ms
         # Many players ask for the same page, and watchers ask for theirs again and again.
         self._pages: dict[bytes, lobby_pb2.ListTablesResponse] = {}
-        self._sorted: dict[Order.ValueType, list[tuple[Place, lobby_pb2.ListedTable]]] = {}
+        self._kinds = Kinds()
+        self._sorted: dict[Order.ValueType, list[tuple[Place, lobby_pb2.ListedTable, int]]] = {}
 
     def page(self, request: lobby_pb2.ListTablesRequest) -> lobby_pb2.ListTablesResponse:
         """The first tables after the request's page token that pass its filters.
@@ -45,26 +48,28 @@ class Listing:
         start = 0
         if token is not None:
             start = bisect_right(in_order, token.place, key=lambda each: each[0])
-        page: list[lobby_pb2.ListedTable] = []
+        passing = self._kinds.judged_by(request)
+        found = (table for _, table, kind in islice(in_order, start, None) if passing[kind])
+        page = list(islice(found, size + 1))
         next_page_token = ""
-        for at in range(start, len(in_order)):
-            table = in_order[at][1]
-            if not passes(table, request):
-                continue
-            if len(page) == size:
-                next_page_token = str(PageToken.after(page[-1], request))
-                break
-            page.append(table)
+        if len(page) > size:
+            page.pop()
+            next_page_token = str(PageToken.after(page[-1], request))
         return lobby_pb2.ListTablesResponse(
             tables=page, next_page_token=next_page_token, as_of_ms=self.as_of_ms
         )
 
-    def _in(self, order: Order.ValueType) -> list[tuple[Place, lobby_pb2.ListedTable]]:
+    def _in(self, order: Order.ValueType) -> list[tuple[Place, lobby_pb2.ListedTable, int]]:
+        """Places, tables and their kinds."""
         known = self._sorted.get(order)
         if known is None:
-            places = ((place_of(table, order), table) for table in self.tables)
-            known = self._sorted[order] = sorted(places, key=lambda each: each[0])
+            placed = ((place_of(table, order), table, kind) for table, kind in self._by_kind)
+            known = self._sorted[order] = sorted(placed, key=lambda each: each[0])
         return known
+
+    @cached_property
+    def _by_kind(self) -> list[tuple[lobby_pb2.ListedTable, int]]:
+        return [(table, self._kinds.of(table)) for table in self.tables]
 
 
 class NewestListing(Protocol):

@@ -134,6 +134,11 @@ class Player:
         await self.page.click(".table-bar [data-do=toLobby]")
         await self.page.wait_for_selector(".lobby")
 
+    async def holds_gosterge(self) -> bool:
+        """Whether the other copy of the gösterge lies on the own rack."""
+        face = await self.page.locator(".gosterge .tile").get_attribute("aria-label")
+        return await self.page.locator(f"#rack .tile[aria-label^='{face},']").count() > 0
+
     async def show_gosterge(self) -> bool:
         """Show the second gösterge where the page offers it."""
         button = self.actions.locator("[data-do=showGosterge]")

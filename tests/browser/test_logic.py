@@ -204,6 +204,33 @@ async def test_only_matches_that_were_played_can_be_watched_again(modules: Modul
     assert await modules("core/statement.js", found, rows) == ["came-back-1", "lost-1"]
 
 
+async def test_a_statement_is_read_on_from_where_it_ended(modules: Modules) -> None:
+    """Full pages are kept, for two who ask at once too; another player's are another's."""
+    story = """async (m) => {
+        const rows = ["a", "b", "c"], asked = [];
+        const rpc = {call: async (service, method, {account, page_token: token}) => {
+            asked.push(account + token);
+            const at = Number(token);
+            const isLast = at + 2 > rows.length;
+            return {postings: rows.slice(at, at + 2), next_page_token: isLast ? "" : `${at + 2}`};
+        }};
+        const session = {playerId: "ada"};
+        const books = new m.Books({rpc, session});
+        const found = await Promise.all([books.postings(), books.postings()]);
+        rows.push("d", "e");
+        asked.length = 0;
+        found.push(await books.postings());
+        session.playerId = "bo";
+        found.push(await books.postings());
+        return [found.map((postings) => postings.join("")), asked];
+    }"""
+    found, asked = await modules("screens/books.js", story)
+    assert found == ["cba", "cba", "edcba", "edcba"]
+    assert asked == [
+        "player:ada2", "player:ada4", "player:bo", "player:bo2", "player:bo4"
+    ]  # fmt: skip
+
+
 async def test_players_of_one_name_are_told_apart(modules: Modules) -> None:
     """By the end of their ids; whoever has no name is shown as nobody's namesake."""
     shown = """(m, names) => {

@@ -84,6 +84,19 @@ async def test_tiles_are_dragged(come: Come) -> None:
     await expect(ayse.page.locator(".pile-at-bottom .tile").last).to_be_visible()
 
 
+async def test_who_sorts_twice_at_once_is_not_scolded(come: Come) -> None:
+    """The engine sorts once in 200 ms; the page waits that long by itself."""
+    ayse = await come("Ayşe")
+    await sit_alone(ayse)
+    twice = "button => { button.click(); button.click(); }"
+    async with ayse.page.expect_response(lambda answer: answer.status == 429):
+        await ayse.page.locator("[data-how=best]").evaluate(twice)
+    async with ayse.page.expect_response("**/ArrangeRack") as again:
+        await expect(ayse.page.locator(".hint[data-missing]")).to_be_visible()
+    assert (await again.value).ok
+    await expect(ayse.page.locator(".toast")).to_have_count(0)
+
+
 async def tab_to(page: Page, selector: str) -> None:
     """Press Tab until something is focused."""
     for _ in range(60):

@@ -1,4 +1,6 @@
-"""`make setup`: an environment that an interrupted start has left behind is made anew."""
+"""`make setup` and `make run`: what they install, and that an environment that an interrupted start
+has left behind is made anew.
+"""
 
 import os
 import shutil
@@ -24,7 +26,8 @@ esac
 def clone(tmp_path: Path) -> Path:
     clone = tmp_path / "clone"
     (clone / "requirements").mkdir(parents=True)
-    (clone / "requirements" / "dev.txt").touch()
+    for lock in ("dev", "runtime", "build"):
+        (clone / "requirements" / f"{lock}.txt").touch()
     shutil.copy(MAKEFILE, clone)
     return clone
 
@@ -36,9 +39,11 @@ def stand_in(clone: Path, *, is_old: bool = False) -> Path:
     return python
 
 
-def setup(clone: Path, python: Path | str) -> subprocess.CompletedProcess[str]:
+def setup(
+    clone: Path, python: Path | str, target: str = "setup"
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["make", "setup", f"PYTHON={python}"],
+        ["make", target, f"PYTHON={python}"],
         cwd=clone,
         env={"PATH": os.environ["PATH"]},
         capture_output=True,
@@ -71,6 +76,26 @@ def test_an_environment_that_works_is_kept(clone: Path) -> None:
     shutil.copy(python, clone / ".venv" / "bin")
     assert setup(clone, "").returncode == 0
     assert "-m venv" not in (clone.parent / "log").read_text()
+
+
+def installed_from(clone: Path) -> list[str]:
+    """The locks that were asked for since the last look."""
+    log = clone.parent / "log"
+    lines = log.read_text().splitlines()
+    log.write_text("")
+    return [word for line in lines for word in line.split() if word.endswith(".txt")]
+
+
+def test_to_run_takes_less_than_to_develop_and_nothing_more_afterwards(clone: Path) -> None:
+    python = stand_in(clone)
+    assert setup(clone, python, "run").returncode == 0
+    assert installed_from(clone) == ["requirements/runtime.txt", "requirements/build.txt"]
+    assert setup(clone, python, "run").returncode == 0
+    assert installed_from(clone) == []
+    assert setup(clone, python).returncode == 0
+    assert installed_from(clone) == ["requirements/dev.txt"]
+    assert setup(clone, python, "run").returncode == 0
+    assert installed_from(clone) == []
 
 
 @pytest.mark.parametrize("is_there", [True, False], ids=["too old", "none"])

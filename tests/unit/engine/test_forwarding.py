@@ -1,6 +1,7 @@
 """Calls that are passed on find the table's engine, however old the board that is known."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from typing import cast
 
 import grpc
@@ -15,6 +16,7 @@ from services.engine.members import Myself
 from services.engine.ownership import Ownership
 from services.engine.peers import Peers
 from services.engine.routes import Routes
+from services.engine.shards import Board
 from tests.members import MemoryMembers
 
 TABLE = "t" * 26
@@ -35,19 +37,34 @@ def refused(error: OkeyError | None) -> grpc.aio.AioRpcError:
     return grpc.aio.AioRpcError(grpc.StatusCode.UNAVAILABLE, grpc.aio.Metadata(), trailing)
 
 
+class CountedMembers(MemoryMembers):
+    """Tells its world of each look at the board."""
+
+    def __init__(self, world: "World", clock: Callable[[], int]) -> None:
+        super().__init__(clock)
+        self._world = world
+
+    async def board(self) -> Board:
+        self._world.looks.put_nowait(None)
+        return await super().board()
+
+
 class World:
     """This engine, which knows the board as it was once, and two others that answer as planned."""
 
     def __init__(self) -> None:
         clock = SystemClock()
-        self.members = MemoryMembers(clock.now_ms)
+        self.members = CountedMembers(self, clock.now_ms)
+        self.looks: asyncio.Queue[None] = asyncio.Queue()
         self.ownership = Ownership("here", clock, 6_000)
         self.asked: list[str] = []
         self.answers: Mapping[str, OkeyError | str | None] = {}
+        self.hanging: dict[str, asyncio.Event] = {}
+        self.is_waited_for = asyncio.Event()
         self.is_ours = False
         self.was_forwarded = False
         routes = Routes(self.members, clock, self._look)
-        self._forwarding = Forwarding(self.ownership, routes, cast("Peers", self))
+        self._forwarding = Forwarding(self.ownership, routes, cast("Peers", self), 0.01)
 
     async def start(self) -> None:
         for name in NAMES:
@@ -77,6 +94,9 @@ class World:
         assert engine == "here"
         name = channel.removesuffix(":1")
         self.asked.append(name)
+        if name in self.hanging:
+            self.is_waited_for.set()
+            await self.hanging[name].wait()
         answer = self.answers[name]
         if isinstance(answer, str):
             return answer
@@ -134,6 +154,31 @@ async def test_an_owner_that_does_not_answer_twice_is_away(world: World) -> None
     with pytest.raises(OwnerAway):
         await world.ask()
     assert world.asked == ["second"] * 2
+
+
+async def test_an_owner_that_hangs_is_waited_for_while_it_has_the_table(world: World) -> None:
+    """Another one has it once its lease has ended; until then it may yet answer."""
+    world.hanging = {"second": asyncio.Event()}
+    world.answers = {"second": "late", "third": "taken over"}
+    asking = asyncio.create_task(world.ask())
+    await world.is_waited_for.wait()
+    await world.give("third")
+    assert await asyncio.wait_for(asking, 5) == "taken over"
+    assert world.asked == ["second", "third"]
+
+
+async def test_an_owner_that_is_slow_is_waited_for(world: World) -> None:
+    world.hanging = {"second": asyncio.Event()}
+    world.answers = {"second": "late"}
+    asking = asyncio.create_task(world.ask())
+    await world.is_waited_for.wait()
+    while not world.looks.empty():
+        world.looks.get_nowait()
+    await world.looks.get()
+    await world.looks.get()
+    world.hanging["second"].set()
+    assert await asyncio.wait_for(asking, 5) == "late"
+    assert world.asked == ["second"]
 
 
 async def test_a_dead_owner_is_not_asked(world: World) -> None:

@@ -5,7 +5,8 @@ import pytest
 from okey.api.lobby.v1 import lobby_pb2
 from okey_runtime.errors import InvalidField
 from okey_runtime.validation import check_message
-from services.lobby.table_filter import passes
+from services.lobby.listing import Listing
+from services.lobby.table_filter import Kinds
 from tests.unit.lobby.listed_tables import CANAK, ESLI, KLASIK, number_of, table
 
 Request = lobby_pb2.ListTablesRequest
@@ -46,7 +47,25 @@ MANY = [
 def test_a_filter_that_is_set_leaves_only_what_passes(
     request_: Request, expected: list[int]
 ) -> None:
-    assert [number_of(each) for each in MANY if passes(each, request_)] == expected
+    listed = Listing(MANY, 7).page(request_).tables
+    assert [number_of(each) for each in listed] == expected
+
+
+def test_tables_that_no_filter_tells_apart_are_judged_once() -> None:
+    """Of 10,000 tables for the same a request in vain looks at one."""
+    kinds = Kinds()
+    numbers = [
+        kinds.of(table(n, taken=n % 4, kasa=1 + n, house_fill_after_ms=1 + n, created_ms=n))
+        for n in range(10_000)
+    ]
+    verdicts = kinds.judged_by(Request(min_stake=51))
+    assert not any(verdicts[number] for number in numbers)
+    assert len(verdicts) == 1
+
+
+def test_tables_that_a_filter_tells_apart_are_of_different_kinds() -> None:
+    kinds = Kinds()
+    assert [kinds.of(each) for each in MANY] == list(range(len(MANY)))
 
 
 def test_a_watched_list_is_its_first_page() -> None:

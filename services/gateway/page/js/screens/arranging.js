@@ -5,6 +5,7 @@ import { ownSeat } from "../core/table.js";
 import { tileFrom } from "../core/tiles.js";
 
 const SIMPLE = { colour: groupsByColour, number: groupsByNumber, pairs: groupsByPairs };
+const EVERY_MS = 250;
 
 /** Slots of the tiles that belong to no meld, where each tile of `loose` is found once. */
 export function slotsOf(slots, loose) {
@@ -59,7 +60,18 @@ export class Arranging {
     }
   }
 
+  /** The engine sorts once in a while only: who asks again at once waits that long. */
   async #ask() {
+    try {
+      return await this.#askOnce();
+    } catch (refusal) {
+      if (refusal.reason !== "ARRANGE_TOO_OFTEN") throw refusal;
+      await new Promise((done) => setTimeout(done, EVERY_MS));
+      return this.#askOnce();
+    }
+  }
+
+  async #askOnce() {
     const answer = await this.#screen.app.rpc.call("TableService", "ArrangeRack", { table_id: this.#screen.tableId });
     const isMeld = (meld) => meld.kind !== "MELD_KIND_UNSPECIFIED";
     return {

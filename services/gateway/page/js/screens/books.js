@@ -6,6 +6,9 @@ const KEPT = 200;
 /** What the page knows of the player's own account. */
 export class Books {
   #app;
+  #of = "";
+  #before = [];
+  #token = "";
 
   constructor(app) {
     this.#app = app;
@@ -27,20 +30,28 @@ export class Books {
     this.#app.render();
   }
 
-  /** The newest postings first. Raises Refusal. */
+  /** The newest postings first; pages that were full are not asked for again. Raises Refusal. */
   async postings() {
-    let newest = [];
-    let token = "";
-    do {
+    if (this.#of !== this.#account) this.#forget();
+    for (;;) {
+      const [account, token] = [this.#account, this.#token];
       const page = await this.#app.rpc.call("WalletService", "ListPostings", {
-        account: this.#account,
+        account,
         page_size: PAGE,
         page_token: token,
       });
-      newest = [...newest, ...page.postings].slice(-KEPT);
-      token = page.next_page_token;
-    } while (token);
-    return newest.reverse();
+      const known = [...this.#before, ...page.postings].slice(-KEPT);
+      if (!page.next_page_token && token === this.#token) return known.reverse();
+      if (token !== this.#token) continue; // asked twice at once: the other one has kept this page
+      this.#before = known;
+      this.#token = page.next_page_token;
+    }
+  }
+
+  #forget() {
+    this.#of = this.#account;
+    this.#before = [];
+    this.#token = "";
   }
 
   /** Chips that a settled match brought or cost, its stake included; null where the wallet does not answer. */
