@@ -135,7 +135,11 @@ async def test_the_stream_ends_with_the_token_and_says_where_to_go_on(world: Pla
             while await stream.read():
                 pass
     assert stream.end == End.SUBSCRIBE_END_REASON_TOKEN_EXPIRED
-    assert stream.rows
+    table_id = await world.open_table("berna")
+    async with subscriber(world, stream.cursor) as rest, subscriber(world) as whole:
+        await rest.until(table_id, "table_opened")
+        await whole.until(table_id, "table_opened")
+    assert [*stream.places, *rest.places] == whole.places
 
 
 async def test_a_stopping_engine_ends_the_stream(world: Platform) -> None:
