@@ -61,15 +61,23 @@ class FlakyTables(MemoryTables):
 
 
 class NoticedClock(VirtualClock):
-    """Tells when somebody has gone to sleep on it."""
+    """Tells whether somebody sleeps on it who is not to be woken yet."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.is_slept_on = asyncio.Event()
+        self._deadlines: list[int] = []
 
     async def sleep_until_ms(self, monotonic_ms: int) -> None:
-        self.is_slept_on.set()
-        await super().sleep_until_ms(monotonic_ms)
+        self._deadlines.append(monotonic_ms)
+        try:
+            await super().sleep_until_ms(monotonic_ms)
+        finally:
+            self._deadlines.remove(monotonic_ms)
+
+    async def slept_on(self) -> None:
+        """Return once somebody waits for a time that has not come."""
+        while not any(each > self.monotonic_ms() for each in self._deadlines):
+            await asyncio.sleep(0)
 
 
 class World:
@@ -119,19 +127,17 @@ class World:
 
     async def match(self, replica: int = 0) -> None:
         """A pass of a replica, and every group it has claimed is seated or waits for the clock."""
-        self.clock.is_slept_on.clear()
         await self.replicas[replica].run_once()
         await self._until_quiet(replica)
 
     async def go_on(self, by_ms: int, replica: int = 0) -> None:
         """Time goes by, and groups that waited for it are seated or wait for it again."""
-        self.clock.is_slept_on.clear()
         await self.wait(by_ms)
         await self._until_quiet(replica)
 
     async def _until_quiet(self, replica: int) -> None:
         seating = asyncio.create_task(self.replicas[replica].seated())
-        sleeping = asyncio.create_task(self.clock.is_slept_on.wait())
+        sleeping = asyncio.create_task(self.clock.slept_on())
         await asyncio.wait([seating, sleeping], return_when=asyncio.FIRST_COMPLETED)
         sleeping.cancel()
 
