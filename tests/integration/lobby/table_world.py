@@ -13,6 +13,7 @@ import pytest
 from okey.api.engine.v1 import engine_pb2
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from okey_runtime.channel import open_channel
+from okey_runtime.clock import SystemClock
 from okey_runtime.config import Environment
 from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.identity import Role
@@ -121,7 +122,8 @@ class TableWorld:
         return list((await operator.ListTables(engine_pb2.ListTablesRequest())).tables)
 
     async def listed(self, *table_ids: str, replica: int = 0) -> list[lobby_pb2.ListedTable]:
-        """The list once it holds these tables and no others; it is renewed all the time."""
+        """A list that was made after this was asked, once one holds these tables and no others."""
+        asked_ms = SystemClock().now_ms()
         stub = await self.player("looker", replica=replica)
         while True:
             try:
@@ -130,7 +132,8 @@ class TableWorld:
                 if from_rpc_error(error).reason != "TABLE_LIST_UNAVAILABLE":
                     raise
             else:
-                if {table.table_id for table in page.tables} == set(table_ids):
+                found = {table.table_id for table in page.tables}
+                if page.as_of_ms >= asked_ms and found == set(table_ids):
                     return list(page.tables)
 
 

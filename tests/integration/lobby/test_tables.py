@@ -106,7 +106,7 @@ async def test_leaving_gives_the_stake_back_and_an_empty_table_closes(world: Tab
     await world.listed(made.table_id)
     await world.leave("ada", made.table_id, replica=1)
     [table] = await world.listed(made.table_id, replica=1)
-    assert [seat.seat for seat in table.taken_seats] in ([0, 1], [1])
+    assert [seat.seat for seat in table.taken_seats] == [1]
     await world.leave("bo", made.table_id)
     await world.listed()
     assert await world.engines() == []
