@@ -232,3 +232,26 @@ async def test_quick_match_waits_honestly_and_seats_two(come: Come) -> None:
             await ayse.shoot("quick-match")
     for player in (ayse, mehmet):
         await expect(player.tiles.first).to_be_visible()
+
+
+async def sign_in(player: Player, name: str) -> None:
+    """From the welcome page on."""
+    await player.page.get_by_role("textbox").fill(name)
+    await player.page.get_by_role("textbox").press("Enter")
+    await player.page.wait_for_selector(".lobby")
+
+
+async def test_who_signs_out_leaves_nothing_to_the_next(come: Come) -> None:
+    """A search ends with it, and another guest in the same tab begins anew."""
+    ayse = await come("Ayşe")
+    page = ayse.page
+    await page.click("[data-do=quick]")
+    await page.locator("form.play-form [name=stake]").fill("7700")
+    await page.click("form.play-form [type=submit]")
+    await expect(page.locator(".ticket")).to_be_visible()
+    await page.click("[data-do=openMenu]")
+    async with page.expect_response("**/CancelTicket"):
+        await page.click("#dialog [data-do=signOut]")
+    await sign_in(ayse, "Mehmet")
+    await expect(page.locator(".ticket")).to_have_count(0)
+    await expect(page.locator("[data-do=quick]")).to_be_visible()

@@ -43,9 +43,14 @@ class App {
       onTokenEnded: () => this.session.expire(),
       onSignedOut: () => this.#signOut(),
     });
+    this.rounds = new Rounds(this, null);
+    this.#begin();
+  }
+
+  /** What is kept of a player, for one of whom nothing is known yet. */
+  #begin() {
     this.books = new Books(this);
     this.lobby = new LobbyScreen(this);
-    this.rounds = new Rounds(this, null);
   }
 
   async start() {
@@ -173,8 +178,10 @@ class App {
   #signOut() {
     this.session.end();
     this.connection.close();
+    this.dialog.close();
     this.table?.close();
     this.table = null;
+    this.#begin();
     this.render();
   }
 
@@ -211,7 +218,7 @@ class App {
   }
 
   #leave() {
-    this.dialog.close();
+    this.lobby.stopSearching();
     history.pushState(null, "", "/");
     this.#signOut();
   }

@@ -102,14 +102,14 @@ export class LobbyScreen {
   }
 
   render() {
-    if (this.#app.table) return;
+    if (this.#app.table || this.#app.lobby !== this) return;
     const views = { lobby: lobbyView, leaders: leadersView, account: accountView };
     show(this.#app.root, views[this.page](this.#app.t, this.#model));
   }
 
   /** Keep the waited seconds honest. */
   tick() {
-    if (this.ticket && this.page === "lobby" && !this.#app.table) this.render();
+    if (this.ticket && this.page === "lobby") this.render();
   }
 
   do(action, element) {
@@ -213,6 +213,11 @@ export class LobbyScreen {
       this.#app.warn(refusalText(this.#app.t, refusal.reason ?? "INTERNAL"));
     }
     this.render();
+  }
+
+  /** Who signs out is not seated later; where nobody hears it, the ticket ends by itself. */
+  stopSearching() {
+    if (this.ticket) this.#app.rpc.call("LobbyService", "CancelTicket").catch(() => null);
   }
 
   async #loadAccount() {
