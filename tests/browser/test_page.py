@@ -255,3 +255,29 @@ async def test_who_signs_out_leaves_nothing_to_the_next(come: Come) -> None:
     await sign_in(ayse, "Mehmet")
     await expect(page.locator(".ticket")).to_have_count(0)
     await expect(page.locator("[data-do=quick]")).to_be_visible()
+
+
+TWICE = "element => { element.click(); element.click(); }"
+
+
+async def test_who_clicks_twice_means_it_once(come: Come, platform: StartedPlatform) -> None:
+    """One guest comes in, one table is made, joined and left, and nobody is scolded."""
+    ayse = await come("Ayşe")
+    page, asked = ayse.page, list[str]()
+    page.on("request", lambda request: asked.append(request.url.rsplit("/", 1)[-1]))
+    async with platform.client("makes-a-table-to-join") as client:
+        table_id = await client.lobby.create_table(TERMS)
+    await page.locator(f"[data-do=join][data-table='{table_id}']").evaluate(TWICE)
+    await page.wait_for_selector(".table-screen")
+    await page.locator("[data-do=leave]").first.evaluate(TWICE)
+    await page.wait_for_selector(".lobby")
+    await page.click("[data-do=create]")
+    await page.locator("form.play-form [type=submit]").evaluate(TWICE)
+    await page.wait_for_selector(".table-screen")
+    await page.click("[data-do=openMenu]")
+    await page.click("#dialog [data-do=signOut]")
+    await page.get_by_role("textbox").fill("Mehmet")
+    await page.locator("form [type=submit]").evaluate(TWICE)
+    await page.wait_for_selector(".lobby")
+    assert [asked.count(call) for call in ("JoinTable", "CreateTable", "guest")] == [1, 1, 1]
+    await expect(page.locator(".toast")).to_have_count(0)

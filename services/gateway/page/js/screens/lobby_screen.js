@@ -122,7 +122,7 @@ export class LobbyScreen {
       quick: () => this.#openForm("quick"),
       solo: () => this.#openForm("solo"),
       create: () => this.#openForm("create"),
-      join: () => this.join(element.dataset.table),
+      join: () => app.once("join", () => this.join(element.dataset.table)),
       watch: () => app.go(`/table/${element.dataset.table}`),
       cancelTicket: () => this.#cancelTicket(),
       filter: () => this.#filter(element),
