@@ -1,12 +1,12 @@
 """How the page is used: by finger, mouse and keyboard, on a phone, and through what breaks."""
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, ViewportSize, expect
 
 from okey.api.lobby.v1 import lobby_pb2
 from services.okeyctl.demo.platform import StartedPlatform
 from tests.browser.conftest import Come
-from tests.browser.player import PHONE, PHONE_ON_ITS_SIDE, Player
+from tests.browser.player import PHONE, PHONE_ON_ITS_SIDE, SHORT_PHONE, SMALL_PHONE, Player
 from tests.e2e.match import kill
 
 pytestmark = pytest.mark.system
@@ -157,6 +157,28 @@ async def test_phone(come: Come) -> None:
     await expect(ayse.tiles).to_have_count(14)
 
 
+# What at a table lies over the edge of its part of the window.
+OVER_THE_EDGE = """() => [".table-bar", ".felt", ".own-side"].flatMap((part) => {
+    const edge = document.querySelector(part).getBoundingClientRect();
+    return [...document.querySelectorAll(`${part} > *, ${part} .centre > *`)].filter((shown) => {
+        const { left, right, top, bottom } = shown.getBoundingClientRect();
+        return left < 0 || right > innerWidth || top < edge.top || bottom > edge.bottom;
+    }).map((shown) => shown.className);
+})"""
+
+
+@pytest.mark.parametrize("viewport", [SMALL_PHONE, SHORT_PHONE], ids=["small", "short"])
+@pytest.mark.parametrize("seats", ["2", "4"])
+async def test_small_phones_show_the_whole_table(
+    come: Come, seats: str, viewport: ViewportSize
+) -> None:
+    """320 pixels are what a page has to make do with (WCAG 1.4.10); browsers' bars take height."""
+    ayse = await come("Ayşe", viewport=viewport, has_touch=True, is_mobile=True)
+    await sit_alone(ayse, seats=seats)
+    await ayse.shoot(f"phone-{viewport['width']}-{seats}")
+    assert await ayse.page.evaluate(OVER_THE_EDGE) == []
+
+
 async def test_reload_in_mid_turn(come: Come) -> None:
     """The table is there again, the tiles lie where the player had put them, the turn goes on."""
     ayse = await come("Ayşe")
@@ -230,6 +252,23 @@ async def test_quick_match_waits_honestly_and_seats_two(come: Come) -> None:
         if player is ayse:
             await expect(ayse.page.locator(".ticket")).to_contain_text("Looking for players")
             await ayse.shoot("quick-match")
+    for player in (ayse, mehmet):
+        await expect(player.tiles.first).to_be_visible()
+
+
+async def test_a_search_goes_on_over_a_reload_of_any_page(come: Come) -> None:
+    """Whoever reads the leaderboard meanwhile is taken to the table all the same."""
+    ayse, mehmet = await come("Ayşe"), await come("Mehmet")
+    for player in (ayse, mehmet):
+        await player.page.click("[data-do=quick]")
+        await player.page.locator("form.play-form [name=seats]").select_option("2")
+        await player.page.locator("form.play-form [name=stake]").fill("3050")
+        await player.page.click("form.play-form [type=submit]")
+        if player is ayse:
+            await expect(ayse.page.locator(".ticket")).to_be_visible()
+            await ayse.page.click(".tabs [data-do=toLeaders]")
+            async with ayse.page.expect_response("**/GetTicket"):
+                await ayse.page.reload()
     for player in (ayse, mehmet):
         await expect(player.tiles.first).to_be_visible()
 

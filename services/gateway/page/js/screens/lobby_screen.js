@@ -45,9 +45,10 @@ export class LobbyScreen {
     else connection.unwatch("tables");
     this.#app.books.refreshBalance();
     this.render();
-    if (page === "lobby") await this.#whereAmI();
-    else if (page === "leaders") await this.leaders.load();
+    const known = this.#whereAmI(); // a search goes on wherever one reads, over a reload too
+    if (page === "leaders") await this.leaders.load();
     else if (page === "account") await this.#loadAccount();
+    await known;
   }
 
   /** Leave for a table. */
