@@ -173,7 +173,7 @@ async def test_small_phones_show_the_whole_table(
     come: Come, seats: str, viewport: ViewportSize
 ) -> None:
     """320 pixels are what a page has to make do with (WCAG 1.4.10); browsers' bars take height."""
-    ayse = await come("Ayşe", viewport=viewport, has_touch=True, is_mobile=True)
+    ayse = await come("Ayşe", viewport=viewport, has_touch=True, is_mobile=True, locale="de-DE")
     await sit_alone(ayse, seats=seats)
     await ayse.shoot(f"phone-{viewport['width']}-{seats}")
     assert await ayse.page.evaluate(OVER_THE_EDGE) == []
