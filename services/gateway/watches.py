@@ -69,4 +69,6 @@ def _only(said: Json) -> tuple[str, Json]:
     if len(said) != 1:
         raise MalformedRequest("one thing is watched, and one watch ended, at a time")
     [(kind, asked)] = said.items()
+    if not isinstance(asked, dict):
+        raise MalformedRequest("what is watched is asked for by an object")
     return kind, asked

@@ -11,6 +11,8 @@ from tests.browser.browsing import PATIENCE_MS, SCREENSHOTS
 
 DESKTOP: Final = ViewportSize(width=1280, height=800)
 PHONE: Final = ViewportSize(width=390, height=844)
+SHORT_PHONE: Final = ViewportSize(width=375, height=553)
+SMALL_PHONE: Final = ViewportSize(width=320, height=568)
 PHONE_ON_ITS_SIDE: Final = ViewportSize(width=844, height=390)
 # More turns than any round has: 76 tiles of stock, and the piles.
 _MOST_TURNS: Final = 120

@@ -96,6 +96,26 @@ async def test_an_ended_token_is_renewed_and_a_wrong_one_signs_out(
     assert connections == (2 if told == "TokenEnded" else 1)
 
 
+async def test_whoever_comes_next_gets_nothing_of_who_said_goodbye(modules: Modules) -> None:
+    """The table, what was watched and what was not answered were the other player's."""
+    sent, reason = await run(
+        modules,
+        """
+        connection.attach("table");
+        connection.watch("ticket");
+        await greet(1);
+        const command = connection.command("act", {request_id: "first", turn: 1});
+        const refused = command.then(() => "", (refusal) => refusal.reason);
+        connection.close();
+        connection.open();
+        await greet(2);
+        return [sent.slice(-1), await Promise.race([refused, "none"])];
+        """,
+    )
+    assert sent == [{"hello": {"token": "token"}}]
+    assert reason == "TABLE_LEFT"
+
+
 async def test_a_refusal_is_told_by_its_reason(modules: Modules) -> None:
     reason = await run(
         modules,

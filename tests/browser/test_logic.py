@@ -320,3 +320,23 @@ def test_files_of_the_page_are_short_and_call_no_other_site(file: object) -> Non
     assert len(text.splitlines()) <= 400
     assert set(re.findall(r"https?://[\w./]+", text)) <= {"http://www.w3.org/2000/svg"}
     assert not re.search(r"<style|<script>|\son\w+=|\sstyle=", text)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "asked"),
+    [
+        ({}, "party_code"),
+        ({"variant": "VARIANT_KLASIK"}, "terms"),
+        ({"seats": "2"}, "terms"),
+        ({"party": "open"}, "open_party"),
+        ({"party": "open", "seats": "2"}, "terms"),
+    ],
+)
+async def test_a_search_asks_for_a_partner_only_where_there_are_partners(
+    modules: Modules, chosen: dict[str, str], asked: str
+) -> None:
+    """O2: who has chosen partners and then a game without them searches alone."""
+    script = "(m, chosen) => m.ticketRequest({...m.NEW_TABLE, ...chosen})"
+    partners = {"mode": "MODE_ESLI", "party": "join", "partyCode": " ABC "}
+    request = await modules("ui/forms_view.js", script, partners | chosen)
+    assert list(request)[-1] == asked

@@ -1,12 +1,12 @@
 """How the page is used: by finger, mouse and keyboard, on a phone, and through what breaks."""
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, ViewportSize, expect
 
 from okey.api.lobby.v1 import lobby_pb2
 from services.okeyctl.demo.platform import StartedPlatform
 from tests.browser.conftest import Come
-from tests.browser.player import PHONE, PHONE_ON_ITS_SIDE, Player
+from tests.browser.player import PHONE, PHONE_ON_ITS_SIDE, SHORT_PHONE, SMALL_PHONE, Player
 from tests.e2e.match import kill
 
 pytestmark = pytest.mark.system
@@ -157,6 +157,28 @@ async def test_phone(come: Come) -> None:
     await expect(ayse.tiles).to_have_count(14)
 
 
+# What at a table lies over the edge of its part of the window.
+OVER_THE_EDGE = """() => [".table-bar", ".felt", ".own-side"].flatMap((part) => {
+    const edge = document.querySelector(part).getBoundingClientRect();
+    return [...document.querySelectorAll(`${part} > *, ${part} .centre > *`)].filter((shown) => {
+        const { left, right, top, bottom } = shown.getBoundingClientRect();
+        return left < 0 || right > innerWidth || top < edge.top || bottom > edge.bottom;
+    }).map((shown) => shown.className);
+})"""
+
+
+@pytest.mark.parametrize("viewport", [SMALL_PHONE, SHORT_PHONE], ids=["small", "short"])
+@pytest.mark.parametrize("seats", ["2", "4"])
+async def test_small_phones_show_the_whole_table(
+    come: Come, seats: str, viewport: ViewportSize
+) -> None:
+    """320 pixels are what a page has to make do with (WCAG 1.4.10); browsers' bars take height."""
+    ayse = await come("Ayşe", viewport=viewport, has_touch=True, is_mobile=True, locale="de-DE")
+    await sit_alone(ayse, seats=seats)
+    await ayse.shoot(f"phone-{viewport['width']}-{seats}")
+    assert await ayse.page.evaluate(OVER_THE_EDGE) == []
+
+
 async def test_reload_in_mid_turn(come: Come) -> None:
     """The table is there again, the tiles lie where the player had put them, the turn goes on."""
     ayse = await come("Ayşe")
@@ -232,3 +254,69 @@ async def test_quick_match_waits_honestly_and_seats_two(come: Come) -> None:
             await ayse.shoot("quick-match")
     for player in (ayse, mehmet):
         await expect(player.tiles.first).to_be_visible()
+
+
+async def test_a_search_goes_on_over_a_reload_of_any_page(come: Come) -> None:
+    """Whoever reads the leaderboard meanwhile is taken to the table all the same."""
+    ayse, mehmet = await come("Ayşe"), await come("Mehmet")
+    for player in (ayse, mehmet):
+        await player.page.click("[data-do=quick]")
+        await player.page.locator("form.play-form [name=seats]").select_option("2")
+        await player.page.locator("form.play-form [name=stake]").fill("3050")
+        await player.page.click("form.play-form [type=submit]")
+        if player is ayse:
+            await expect(ayse.page.locator(".ticket")).to_be_visible()
+            await ayse.page.click(".tabs [data-do=toLeaders]")
+            async with ayse.page.expect_response("**/GetTicket"):
+                await ayse.page.reload()
+    for player in (ayse, mehmet):
+        await expect(player.tiles.first).to_be_visible()
+
+
+async def sign_in(player: Player, name: str) -> None:
+    """From the welcome page on."""
+    await player.page.get_by_role("textbox").fill(name)
+    await player.page.get_by_role("textbox").press("Enter")
+    await player.page.wait_for_selector(".lobby")
+
+
+async def test_who_signs_out_leaves_nothing_to_the_next(come: Come) -> None:
+    """A search ends with it, and another guest in the same tab begins anew."""
+    ayse = await come("Ayşe")
+    page = ayse.page
+    await page.click("[data-do=quick]")
+    await page.locator("form.play-form [name=stake]").fill("7700")
+    await page.click("form.play-form [type=submit]")
+    await expect(page.locator(".ticket")).to_be_visible()
+    await page.click("[data-do=openMenu]")
+    async with page.expect_response("**/CancelTicket"):
+        await page.click("#dialog [data-do=signOut]")
+    await sign_in(ayse, "Mehmet")
+    await expect(page.locator(".ticket")).to_have_count(0)
+    await expect(page.locator("[data-do=quick]")).to_be_visible()
+
+
+TWICE = "element => { element.click(); element.click(); }"
+
+
+async def test_who_clicks_twice_means_it_once(come: Come, platform: StartedPlatform) -> None:
+    """One guest comes in, one table is made, joined and left, and nobody is scolded."""
+    ayse = await come("Ayşe")
+    page, asked = ayse.page, list[str]()
+    page.on("request", lambda request: asked.append(request.url.rsplit("/", 1)[-1]))
+    async with platform.client("makes-a-table-to-join") as client:
+        table_id = await client.lobby.create_table(TERMS)
+    await page.locator(f"[data-do=join][data-table='{table_id}']").evaluate(TWICE)
+    await page.wait_for_selector(".table-screen")
+    await page.locator("[data-do=leave]").first.evaluate(TWICE)
+    await page.wait_for_selector(".lobby")
+    await page.click("[data-do=create]")
+    await page.locator("form.play-form [type=submit]").evaluate(TWICE)
+    await page.wait_for_selector(".table-screen")
+    await page.click("[data-do=openMenu]")
+    await page.click("#dialog [data-do=signOut]")
+    await page.get_by_role("textbox").fill("Mehmet")
+    await page.locator("form [type=submit]").evaluate(TWICE)
+    await page.wait_for_selector(".lobby")
+    assert [asked.count(call) for call in ("JoinTable", "CreateTable", "guest")] == [1, 1, 1]
+    await expect(page.locator(".toast")).to_have_count(0)

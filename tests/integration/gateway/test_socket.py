@@ -111,6 +111,9 @@ FRAMES = {
     "no command": ('{"play": {}}', "NO_TABLE_OPEN"),
     "bad table": ('{"play": {"attach": {"table_id": "X"}}}', "INVALID_FIELD"),
     "unknown watch": ('{"watch": {"dance": {}}}', "MALFORMED_REQUEST"),
+    "no object watched": ('{"watch": {"tables": 5}}', "MALFORMED_REQUEST"),
+    "nothing watched": ('{"watch": {"tables": null}}', "MALFORMED_REQUEST"),
+    "no object unwatched": ('{"unwatch": {"tables": 5}}', "MALFORMED_REQUEST"),
     "bad watch": ('{"watch": {"tables": {"seat_count": 3}}}', "INVALID_FIELD"),
     "no table": ('{"play": {"forfeit": {"request_id": "request-1"}}}', "NO_TABLE_OPEN"),
 }

@@ -19,6 +19,7 @@ const TICK_MS = 200;
 const TABLE_PATH = /^\/(table|invite)\/([a-z0-9]{26})$/;
 
 class App {
+  #underWay = new Set();
   #problem = "";
   #hasGuests = true;
   #banner = document.getElementById("connection");
@@ -43,9 +44,14 @@ class App {
       onTokenEnded: () => this.session.expire(),
       onSignedOut: () => this.#signOut(),
     });
+    this.rounds = new Rounds(this, null);
+    this.#begin();
+  }
+
+  /** What is kept of a player, for one of whom nothing is known yet. */
+  #begin() {
     this.books = new Books(this);
     this.lobby = new LobbyScreen(this);
-    this.rounds = new Rounds(this, null);
   }
 
   async start() {
@@ -132,6 +138,17 @@ class App {
     this.notices.warn(text);
   }
 
+  /** Do it, unless just that is under way: who clicks twice means it once. */
+  async once(name, doing) {
+    if (this.#underWay.has(name)) return;
+    this.#underWay.add(name);
+    try {
+      await doing();
+    } finally {
+      this.#underWay.delete(name);
+    }
+  }
+
   /** A touch of the phone: it is one's turn. */
   buzz() {
     if (document.hidden || matchMedia("(pointer: coarse)").matches) navigator.vibrate?.(40);
@@ -173,8 +190,10 @@ class App {
   #signOut() {
     this.session.end();
     this.connection.close();
+    this.dialog.close();
     this.table?.close();
     this.table = null;
+    this.#begin();
     this.render();
   }
 
@@ -200,18 +219,18 @@ class App {
       language: () => this.#chose(() => this.#speak(element.dataset.language)),
       theme: () => this.#chose(() => this.#wear(element.dataset.theme)),
       signOut: () => this.#leave(),
-      signIn: () => this.#signIn(element),
+      signIn: () => this.once("signIn", () => this.#signIn(element)),
       form: () => this.lobby.input(element),
     };
     if (common[action]) common[action]();
-    else if (element.matches("form.play-form")) this.lobby.submit(action);
+    else if (element.matches("form.play-form")) this.once("form", () => this.lobby.submit(action));
     else if (this.table) this.table.do(action, element);
     else if (action.startsWith("replay") || action === "checkRound") this.rounds.do(action, element);
     else this.lobby.do(action, element);
   }
 
   #leave() {
-    this.dialog.close();
+    this.lobby.stopSearching();
     history.pushState(null, "", "/");
     this.#signOut();
   }

@@ -45,9 +45,10 @@ export class LobbyScreen {
     else connection.unwatch("tables");
     this.#app.books.refreshBalance();
     this.render();
-    if (page === "lobby") await this.#whereAmI();
-    else if (page === "leaders") await this.leaders.load();
+    const known = this.#whereAmI(); // a search goes on wherever one reads, over a reload too
+    if (page === "leaders") await this.leaders.load();
     else if (page === "account") await this.#loadAccount();
+    await known;
   }
 
   /** Leave for a table. */
@@ -102,14 +103,14 @@ export class LobbyScreen {
   }
 
   render() {
-    if (this.#app.table) return;
+    if (this.#app.table || this.#app.lobby !== this) return;
     const views = { lobby: lobbyView, leaders: leadersView, account: accountView };
     show(this.#app.root, views[this.page](this.#app.t, this.#model));
   }
 
   /** Keep the waited seconds honest. */
   tick() {
-    if (this.ticket && this.page === "lobby" && !this.#app.table) this.render();
+    if (this.ticket && this.page === "lobby") this.render();
   }
 
   do(action, element) {
@@ -122,7 +123,7 @@ export class LobbyScreen {
       quick: () => this.#openForm("quick"),
       solo: () => this.#openForm("solo"),
       create: () => this.#openForm("create"),
-      join: () => this.join(element.dataset.table),
+      join: () => app.once("join", () => this.join(element.dataset.table)),
       watch: () => app.go(`/table/${element.dataset.table}`),
       cancelTicket: () => this.#cancelTicket(),
       filter: () => this.#filter(element),
@@ -213,6 +214,11 @@ export class LobbyScreen {
       this.#app.warn(refusalText(this.#app.t, refusal.reason ?? "INTERNAL"));
     }
     this.render();
+  }
+
+  /** Who signs out is not seated later; where nobody hears it, the ticket ends by itself. */
+  stopSearching() {
+    if (this.ticket) this.#app.rpc.call("LobbyService", "CancelTicket").catch(() => null);
   }
 
   async #loadAccount() {

@@ -122,11 +122,11 @@ export class Results {
     const { app } = screen;
     const actions = {
       askForfeit: () => this.#askForfeit(),
-      forfeit: () => this.#forfeit(),
-      leave: () => this.#leave(),
+      forfeit: () => app.once("forfeit", () => this.#forfeit()),
+      leave: () => app.once("leave", () => this.#leave()),
       toLobby: () => app.go("/"),
-      playOn: () => this.#playOn(),
-      takeSeat: () => app.lobby.join(screen.tableId, screen.invite, element.dataset.seatNo),
+      playOn: () => app.once("playOn", () => this.#playOn()),
+      takeSeat: () => app.once("join", () => app.lobby.join(screen.tableId, screen.invite, element.dataset.seatNo)),
       invite: () => this.#invite(),
       copyInvite: () => this.#copy(element),
       openReplay: () => this.rounds.openReplay(screen.tableId, this.#chosenRound()),

@@ -132,10 +132,10 @@ export function termsOf(kind, chosen) {
 
 /** The wish for a match that the form says, alone or in a party of two (O2). */
 export function ticketRequest(chosen) {
-  if (chosen.party === "join" && chosen.mode === "MODE_ESLI")
-    return { party_code: chosen.partyCode.trim().toLowerCase() };
   const request = { terms: termsOf("quick", chosen) };
-  if (request.terms.mode === "MODE_ESLI" && chosen.party === "open") request.open_party = true;
+  const isParty = request.terms.mode === "MODE_ESLI";
+  if (isParty && chosen.party === "join") return { party_code: chosen.partyCode.trim().toLowerCase() };
+  if (isParty && chosen.party === "open") request.open_party = true;
   if (Number(chosen.fill) && request.terms.variant === "VARIANT_CANAK") request.house_fill_after_ms = chosen.fill;
   return request;
 }

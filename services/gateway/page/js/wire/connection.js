@@ -25,6 +25,7 @@ export class Connection {
   #pending = new Map();
   #heardAt = 0;
   #pinging = 0;
+  #waiting = 0;
 
   constructor(tokenOf, callbacks) {
     this.#tokenOf = tokenOf;
@@ -38,10 +39,16 @@ export class Connection {
     this.#connect();
   }
 
-  /** Say goodbye. */
+  /** Say goodbye: whoever comes next follows nothing of this player's, and sends nothing of it again. */
   close() {
     this.#isWanted = false;
+    clearTimeout(this.#waiting);
+    clearInterval(this.#pinging);
     this.#socket?.close();
+    this.#socket = null;
+    this.#table = null;
+    this.#watches.clear();
+    this.#rejectPending();
   }
 
   /** Follow a table from its snapshot on. */
@@ -208,7 +215,7 @@ export class Connection {
     this.#callbacks.onState("lost");
     const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures);
     this.#failures += 1;
-    setTimeout(() => this.#isWanted && this.#connect(), askedMs || pauseMs * (0.5 + Math.random() / 2));
+    this.#waiting = setTimeout(() => this.#connect(), askedMs || pauseMs * (0.5 + Math.random() / 2));
   }
 
   #rejectPending() {
