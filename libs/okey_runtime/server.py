@@ -118,12 +118,17 @@ class ServiceServer:
         """host:port at which other services reach this one; known before ``App.start`` is called.
         """
         self.metrics_address = ""
-        self.is_serving = False
-        """Whether ``start`` has succeeded."""
+        self.has_started: Final = asyncio.Event()
+        """Set once ``start`` has succeeded: callers reach the service."""
         self._cleanup = AsyncExitStack()
         self._tasks: set[asyncio.Task[None]] = set()
         self._ending = asyncio.Event()
         self._failure: BaseException | None = None
+
+    @property
+    def is_serving(self) -> bool:
+        """Whether ``start`` has succeeded."""
+        return self.has_started.is_set()
 
     async def __aenter__(self) -> Self:
         try:
@@ -160,7 +165,7 @@ class ServiceServer:
         self._cleanup.push_async_callback(self._drain)
         await self.grpc.start()
         await self.readiness.started()
-        self.is_serving = True
+        self.has_started.set()
         self.status.started_ms = self.clock.now_ms()
         if settings.address_file is not None:
             addresses = {"grpc": self.address, "metrics": self.metrics_address}

@@ -51,6 +51,7 @@ from services.engine.player_servicer import PlayerDataServicer
 from services.engine.players import Players
 from services.engine.rating_sink import RatingSink
 from services.engine.record import EventKinds
+from services.engine.recovery import Recovery
 from services.engine.routes import Routes
 from services.engine.servicer import TableServicer
 from services.engine.settings import EngineSettings
@@ -162,7 +163,7 @@ class EngineApp:
         self._tables, self._sharing = parts.tables, parts.sharing
         host.spawn(parts.commit.run(), "group-commit")
         host.spawn(parts.tables.timers.run(), "timers")
-        host.spawn(parts.tables.recovery.run(), "loading")
+        host.spawn(_load_once_reached(host, parts.tables.recovery), "loading")
         host.spawn(parts.standstill.run(), "standstill")
         count = await until_there(parts.sharing.join)
         _log.info("tables_found", count=count)
@@ -316,3 +317,9 @@ class EngineApp:
         channel = host.dial(address, token)
         self._channels.append(channel)
         return channel
+
+
+async def _load_once_reached(host: ServiceServer, recovery: Recovery) -> None:
+    """A table's clocks go on when it is loaded: not before its players can reach it."""
+    await host.has_started.wait()
+    await recovery.run()

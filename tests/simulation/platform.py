@@ -62,6 +62,7 @@ class Host:
         self.status: Final = Status(service.name, self.clock, self.readiness)
         self.grpc: Final = Server(current(), call_interceptor(app.access, self.clock))
         self.is_serving = False
+        self.has_started: Final = asyncio.Event()
         self._service = service
         self._app = app
         self._tasks: list[asyncio.Task[None]] = []
@@ -131,6 +132,7 @@ class Service:
             self.platform.fail(f"{self.name} does not start: {told(caught.error)}")
             return
         host.grpc.is_open = host.is_serving = True
+        host.has_started.set()
         self.platform.network.listen(self.name, host.grpc)
         await host.readiness.started()
 

@@ -4,6 +4,9 @@ import asyncio
 from pathlib import Path
 
 import grpc
+import pytest
+import sqlalchemy
+from sqlalchemy import func, select
 
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
@@ -14,6 +17,9 @@ from okey.rules.distance import distance_to_cift
 from okey.rules.tile import Tile
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
+from okey_runtime.server import ServiceServer
+from services.engine.app import EngineApp
+from services.engine.schema import journal
 from tests.integration.engine.platform import (
     Phase,
     Platform,
@@ -26,6 +32,9 @@ from tests.integration.engine.platform import (
     view_of,
 )
 from tests.integration.engine.service import CODE, eventually
+
+_LATE_S = 0.3
+"""How long an engine is not reached that has found its tables."""
 
 # Rounds, racks, restarts --------------------------------------------------------------------------
 
@@ -244,3 +253,36 @@ async def test_a_drained_engine_ends_its_streams_and_then_its_process(world: Pla
     assert world.engine is not None
     async with asyncio.timeout(5):
         await world.engine.wait()
+
+
+async def test_no_clock_goes_on_before_players_reach_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """U4: an engine that was killed finds its own tables, and is not served from for a while."""
+    quick = {"engine_name": "one", "lease_ms": 1_000, "renew_ms": 250}
+    rows = sqlalchemy.create_engine(f"sqlite:///{tmp_path / 'engine.db'}")
+    written: list[int] = []
+
+    async def nothing() -> None:
+        """Nobody is told; the lease ends by itself."""
+
+    async def late() -> None:
+        await asyncio.sleep(_LATE_S)
+        with rows.connect() as connection:
+            written.extend(connection.scalars(select(func.max(journal.c.seq))))
+        await start()
+
+    async with platform(tmp_path, engines=0) as world:
+        async with ServiceServer(EngineApp(world.engine_settings(**quick))) as killed:
+            world.engine_address = killed.address
+            table_id, mover, _ = await playing(world)
+            seq = (await view_of(world, table_id, mover)).seq
+            monkeypatch.setattr(killed.app, "drain", nothing)
+        again = ServiceServer(EngineApp(world.engine_settings(**quick)))
+        start = again.grpc.start
+        monkeypatch.setattr(again.grpc, "start", late)
+        async with again:
+            world.engine_address = again.address
+            await until(world, table_id, mover, lambda view: view.seq > seq)
+    assert written == [seq]
+    rows.dispose()

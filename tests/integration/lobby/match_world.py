@@ -66,9 +66,11 @@ class NoticedClock(VirtualClock):
     def __init__(self) -> None:
         super().__init__()
         self._deadlines: list[int] = []
+        self._is_slept_on = asyncio.Event()
 
     async def sleep_until_ms(self, monotonic_ms: int) -> None:
         self._deadlines.append(monotonic_ms)
+        self._is_slept_on.set()
         try:
             await super().sleep_until_ms(monotonic_ms)
         finally:
@@ -77,7 +79,8 @@ class NoticedClock(VirtualClock):
     async def slept_on(self) -> None:
         """Return once somebody waits for a time that has not come."""
         while not any(each > self.monotonic_ms() for each in self._deadlines):
-            await asyncio.sleep(0)
+            self._is_slept_on.clear()
+            await self._is_slept_on.wait()
 
 
 class World:
