@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.pool import Pool
 from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
 from typing import Final
@@ -67,14 +67,15 @@ def _results(contest: Contest, deals: int, workers: int) -> Iterator[DealResult]
     if workers == 1:
         yield from map(partial(play_deal, contest), numbers)
         return
-    with _deaf_pool(min(workers, deals)) as pool:
+    with deaf_pool(min(workers, deals)) as pool:
         yield from pool.imap(partial(play_deal, contest), numbers, chunksize=_CHUNK)
 
 
-def _deaf_pool(workers: int) -> Pool:
+def deaf_pool(workers: int) -> Pool:
     """Processes that Ctrl-C does not reach, from their first moment on: whoever made them hears it
     and ends them.
     """
+    resource_tracker.ensure_running()  # which lets SIGINT through again when it starts
     before = pthread_sigmask(SIG_BLOCK, {SIGINT})
     try:
         return get_context("spawn").Pool(workers)

@@ -56,3 +56,15 @@ def test_while_it_plays_in_several_processes() -> None:
     with started("arena", "strong", "neighbours", "--deals", "1000", "--workers", "2") as process:
         assert interrupt(process, "multiprocessing.popen_spawn_posix") == ""
         assert process.returncode in ENDED_BY_IT
+
+
+def test_its_processes_are_deaf_from_their_first_moment() -> None:
+    asks = "print(signal.SIGINT in pool.apply(signal.pthread_sigmask, (signal.SIG_BLOCK, ())))"
+    code = (
+        "import signal; from services.okeyctl.arena import deaf_pool\n"
+        f"with deaf_pool(1) as pool: {asks}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True\n"
