@@ -53,19 +53,20 @@ async def follow(
 
     To be called when the watcher has just been added, so that nothing is missed or sent twice.
     """
-    # In a task of its own: what resumes with each message goes through every layer around it.
-    return await asyncio.create_task(_follow(actor, watcher, start, clock, write))
-
-
-async def _follow(
-    actor: TableActor, watcher: Watcher, start: From, clock: Clock, write: Write
-) -> engine_pb2.StreamEnd:
     seq = actor.seq if start.after_seq is None else start.after_seq
-    for first in _first(actor, watcher.player, start, clock.now_ms()):
-        await write(first.wire)
-        seq = first.seq
+    first = _first(actor, watcher.player, start, clock.now_ms())
     if actor.table.is_done:
         watcher.end(StreamEndReason.STREAM_END_REASON_TABLE_CLOSED)
+    # In a task of its own: what resumes with each message goes through every layer around it.
+    return await asyncio.create_task(_write_all(first, seq, watcher, write))
+
+
+async def _write_all(
+    first: list[Shown], seq: int, watcher: Watcher, write: Write
+) -> engine_pb2.StreamEnd:
+    for shown in first:
+        await write(shown.wire)
+        seq = shown.seq
     while True:
         given = await watcher.next()
         if isinstance(given, int):

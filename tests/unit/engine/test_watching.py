@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+import pytest
+
 from okey.api.engine.v1 import engine_pb2, table_pb2
 from okey.rules.tile import Tile
 from okey.table import commands as c
@@ -102,6 +104,40 @@ async def test_a_snapshot_comes_first_and_then_every_row(tmp_path: Path) -> None
         assert seqs == [actor.seq - 3, actor.seq - 2, actor.seq - 1, actor.seq]
         await stream.close()
         assert len(actor.watchers) == 0
+
+
+@pytest.mark.parametrize("is_back", [False, True], ids=["snapshot", "cursor"])
+async def test_a_stream_that_begins_just_before_a_row_gets_it_once(
+    tmp_path: Path, *, is_back: bool
+) -> None:
+    """At whatever moment of a command's way into the journal."""
+    async with world_in(tmp_path) as world:
+        actor = await world.dealt()
+        begun_at = actor.seq
+        start = From(begun_at if is_back else None, with_view=False)
+        got: list[list[int]] = []
+
+        async def serve() -> None:
+            seqs: list[int] = []
+            got.append(seqs)
+
+            async def write(wire: bytes) -> None:
+                told = engine_pb2.PlayResponse.FromString(wire)
+                seqs.append(told.update.seq or told.snapshot.seq)
+
+            with watching(actor, caller("anna"), start, world.steady) as watcher:
+                await follow(actor, watcher, start, world.steady, write)
+
+        moving = asyncio.create_task(actor.submit(plain_move(actor), world.request(mover(actor))))
+        serving: list[asyncio.Task[None]] = []
+        while not moving.done():
+            serving.append(asyncio.create_task(serve()))
+            await asyncio.sleep(0)
+        actor.watchers.end_all(StreamEndReason.STREAM_END_REASON_SHUTTING_DOWN)
+        await asyncio.gather(*serving)
+        whole = [[begun_at + 1]] if is_back else [[begun_at, begun_at + 1], [begun_at + 1]]
+        assert [seqs for seqs in got if seqs and seqs not in whole] == []
+        assert whole[0] in got
 
 
 async def test_each_sees_its_own_tiles_and_its_own_choices_only(tmp_path: Path) -> None:
