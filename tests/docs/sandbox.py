@@ -17,6 +17,8 @@ from tests.docs.blocks import ROOT, Block
 _OWN: Final = {".okey", ".git", "build", "dist"}
 _PORT: Final = re.compile(r"\b7[45]\d\d\b")
 _MARK: Final = "::block"
+_UNTIL_WHOLE: Final = "until .venv/bin/okeyctl doctor > /dev/null; do :; done"
+"""A reader comes to a page's next block once what the last one has ended is there again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Sandbox:
     ) -> None:
         self._folder = folder
         self._placeholders = placeholders
+        self._between = _UNTIL_WHOLE if shape is CLUSTER else ":"
         self._ports = real_ports(platform, shape)
         self._environment = environment(platform, shape)
         lay_out(folder)
@@ -66,6 +69,7 @@ class Sandbox:
             if block.file is not None:
                 (self._folder / block.file).write_text(self._made_real(block.text), "utf-8")
             elif block.is_run:
+                script += [self._between] if len(script) > 1 else []
                 script += [f"echo {_MARK} {block.line}", self._made_real(block.text)]
         process = await asyncio.create_subprocess_exec(
             *("bash", "-c", "\n".join(script)),
