@@ -17,6 +17,7 @@ from tests.chaos.tables.replay import Replays, Step
 
 HIDDEN = "nothing hidden shown"
 
+_NO_TILE = b"\xff"
 _WINDOW = 6
 """Tiles in a row; by chance they stand in no message but where tiles may be seen."""
 
@@ -94,15 +95,21 @@ def _open_tiles(
 def _in_bytes(
     wire: bytes, open_tiles: Sequence[bytes], state: TableState, own: frozenset[int]
 ) -> Iterator[str]:
-    """Secrets that stand in the message more often than in what its viewer may see of it."""
+    """Secrets that stand in the message, what its viewer may see of it apart."""
+    closed = _without(wire, open_tiles)
     for secret, needle in _secrets(state, own):
-        if needle in wire and _count(needle, wire) > sum(_count(needle, t) for t in open_tiles):
+        if needle in closed:
             yield f"{secret}, in its bytes: {needle.hex(' ')}"
 
 
-def _count(needle: bytes, message: bytes) -> int:
-    starts = range(len(message) - len(needle) + 1)
-    return sum(message.startswith(needle, start) for start in starts)
+def _without(wire: bytes, open_tiles: Sequence[bytes]) -> bytes:
+    """The message without each of these once, and without the length before it, which reads like a
+    tile: five tiles that a seat took are six with it. Nor is what follows a neighbour of theirs.
+    """
+    for tiles in sorted(open_tiles, key=len, reverse=True):
+        if tiles:
+            wire = wire.replace(bytes([len(tiles)]) + tiles, _NO_TILE, 1)
+    return wire
 
 
 def _secrets(state: TableState, own: frozenset[int]) -> Iterator[tuple[str, bytes]]:

@@ -34,6 +34,9 @@ from tests.chaos.tables.spoiling import (
 from tests.chaos.tables.streams import GAPLESS
 from tests.factories import PLAYERS
 
+_FIVE = 5
+"""One tile fewer than are looked for in a row."""
+
 
 def test_a_true_history_has_no_findings(history: History) -> None:
     assert check(history) == []
@@ -208,6 +211,23 @@ def test_the_other_copies_of_six_tiles_of_a_rack_in_a_pile(history: History) -> 
 
     heard[1] = Snapshot(0, view, wire + bytes(alike))
     assert HIDDEN in broken(history)
+
+
+def test_the_length_of_a_pile_is_no_tile(history: History) -> None:
+    """On the wire it stands before the pile's tiles, and may be what a rack holds before them."""
+    index, _ = first(history, e.RoundDealt)
+    step = steps_of(history)[index]
+    assert step.after.round is not None
+    rack = sorted(step.after.round.hands[1].rack)
+    at = next(at for at, tile in enumerate(rack) if tile > _FIVE)
+    pile = rack[at + 1 : at + 1 + _FIVE]
+    pile += rack[:1] * (rack[at] - len(pile))
+    view = snapshot_of(PLAYERS[0], step).view
+    view.seats[0].pile.extend(common_pb2.Tile.ValueType(tile) for tile in pile)
+    wire = view.SerializeToString()
+    assert bytes(rack[at : at + 1 + _FIVE]) in wire
+    history.clients[0].heard[:] = [Opened(0, None), Snapshot(0, view, wire), Ended(0, CLOSED)]
+    assert HIDDEN not in broken(history)
 
 
 def test_a_nonce_before_the_deal(history: History) -> None:
