@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -119,15 +119,22 @@ class Encrypted(Everything):
         return x509.load_der_x509_certificate(shown).issuer.rfc4514_string()
 
 
-@pytest.fixture
-async def world(tmp_path: Path, valkey_server: Valkey) -> AsyncIterator[Encrypted]:
-    valkey_server.empty()
-    running = Encrypted(tmp_path, 10, valkey_server.url)
+@asynccontextmanager
+async def encrypted(folder: Path, valkey: Valkey) -> AsyncIterator[Encrypted]:
+    """A platform whose services speak over mutual TLS only."""
+    valkey.empty()
+    running = Encrypted(folder, 10, valkey.url)
     try:
         await running.start()
         yield running
     finally:
         await running.stop()
+
+
+@pytest.fixture
+async def world(tmp_path: Path, valkey_server: Valkey) -> AsyncIterator[Encrypted]:
+    async with encrypted(tmp_path, valkey_server) as running:
+        yield running
 
 
 async def sits_down(world: Encrypted, player: str) -> None:

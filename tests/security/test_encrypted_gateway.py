@@ -15,18 +15,13 @@ from services.gateway.app import GatewayApp
 from services.gateway.settings import GatewaySettings
 from tests.fixtures.valkey import Valkey
 from tests.integration.gateway.stand import Browser, url_of
-from tests.security.test_encrypted import Encrypted
+from tests.security.test_encrypted import Encrypted, encrypted
 
 
 @pytest.fixture
 async def world(tmp_path: Path, valkey_server: Valkey) -> AsyncIterator[Encrypted]:
-    valkey_server.empty()
-    running = Encrypted(tmp_path, 10, valkey_server.url)
-    try:
-        await running.start()
+    async with encrypted(tmp_path, valkey_server) as running:
         yield running
-    finally:
-        await running.stop()
 
 
 @pytest.fixture

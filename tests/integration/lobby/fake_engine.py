@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Final
 
 from okey.api.common.v1 import table_pb2 as common_table_pb2
 from okey.api.engine.v1 import engine_pb2, table_pb2
@@ -69,6 +70,10 @@ class AccountNotFound(NotFound):
     reason = "ACCOUNT_NOT_FOUND"
 
 
+_TERMS: Final = ("variant", "mode", "seat_count", "stake", "turn_timeout_ms", "start_points")
+"""What summary and view tell of a table under the names that it was opened with."""
+
+
 @dataclass
 class Table:
     """A table that waits, or plays if the test says so."""
@@ -83,33 +88,24 @@ class Table:
     names: dict[str, str] = field(default_factory=dict)
 
     def summary(self, table_id: str) -> engine_pb2.TableSummary:
-        opened = self.opened_by
         return engine_pb2.TableSummary(
             table_id=table_id,
             phase=self.phase,
-            variant=opened.variant,
-            mode=opened.mode,
-            seat_count=opened.seat_count,
-            stake=opened.stake,
-            turn_timeout_ms=opened.turn_timeout_ms,
-            start_points=opened.start_points,
-            bot_level=opened.bot_level,
+            **self._terms(),
+            bot_level=self.opened_by.bot_level,
             kasa=self.kasa,
             seats=self.seats(),
             is_quarantined=self.is_quarantined,
         )
 
     def config(self, table_id: str) -> common_table_pb2.TableConfig:
-        opened = self.opened_by
         return common_table_pb2.TableConfig(
             table_id=table_id,
-            variant=opened.variant,
-            mode=opened.mode,
-            seat_count=opened.seat_count,
-            stake=opened.stake,
-            turn_timeout_ms=opened.turn_timeout_ms,
-            start_points=opened.start_points,
+            **self._terms(),
         )
+
+    def _terms(self) -> dict[str, Any]:
+        return {name: getattr(self.opened_by, name) for name in _TERMS}
 
     def seats(self) -> list[table_pb2.SeatView]:
         return [self._seat(seat) for seat in range(self.opened_by.seat_count)]
