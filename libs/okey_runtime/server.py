@@ -31,6 +31,7 @@ from okey_runtime.config import Reflection, ServiceSettings
 from okey_runtime.environment import CHECK_FLAG, UNUSABLE_SETTINGS
 from okey_runtime.files import write_atomically
 from okey_runtime.garbage import look_seldom, spare_what_lives
+from okey_runtime.grpc_threads import start_grpc
 from okey_runtime.interceptors import CallInterceptor
 from okey_runtime.keys import KeyFileBroken
 from okey_runtime.limits import CallLimits, Gate
@@ -340,6 +341,7 @@ def serve(app: App) -> None:
 
 
 async def _serve(app: App) -> None:
+    start_grpc()
     try:
         server = ServiceServer(app)
     except (CertificateBroken, JwksMissing, KeyFileBroken) as error:
