@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import pytest
@@ -159,7 +160,7 @@ class Driver:
 
     def context(self) -> c.Context:
         self.seeds += 1
-        return c.Context(self.now_ms, c.seal(seed(self.seeds)))
+        return c.Context(self.now_ms, partial(c.seal, seed(self.seeds)))
 
     def refused(self, command: c.Command, error: type[OkeyError]) -> str:
         """Apply a command that must be refused so, and change nothing; the message."""

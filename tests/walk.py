@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from random import Random
 from typing import Final
@@ -75,9 +76,11 @@ class _Walker:
         before = self._state
         while True:
             command, player = self._choose()
-            fresh = c.seal(sha256(self._random.randbytes(32)).digest())
+            seed = sha256(self._random.randbytes(32)).digest()
             try:
-                events, after = step(before, command, c.Context(self._now_ms, fresh))
+                events, after = step(
+                    before, command, c.Context(self._now_ms, partial(c.seal, seed))
+                )
             except OkeyError:
                 continue  # refused: it leaves no row
             if events:

@@ -73,6 +73,8 @@ class AcceptedRequests:
             payload = row.payload or encode_events(row.events)
             self._by_id[key] = AcceptedRow(row.request, row.seq, payload)
             _drop_oldest(self._by_id)
+        if row.is_plain:
+            return
         for event in row.events:
             if isinstance(event, e.MatchStarted):
                 self.after = self.last_end

@@ -90,6 +90,8 @@ class TableActor:
         self._lose = lose
         self._standstill = standstill
         self._may_write = may_write
+        # Kept, because to ask for it costs a system call.
+        self._loop = asyncio.get_running_loop()
         self._queue: deque[_Envelope] = deque()
         self._idle: asyncio.Future[None] | None = None
         self._takeover: _Envelope | None = None
@@ -197,7 +199,7 @@ class TableActor:
     def _envelope(
         self, command: c.Command, request: Request | None, names: tuple[tuple[str, str], ...]
     ) -> _Envelope:
-        answer: asyncio.Future[Accepted] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Accepted] = self._loop.create_future()
         envelope = _Envelope(command, self._clock.now_ms(), request, names, answer)
         if self._is_lost:
             self._refuse(envelope, self._reloading())
@@ -238,7 +240,7 @@ class TableActor:
             if self._standstill.is_on:
                 await self._standstill.over()
             else:
-                self._idle = asyncio.get_running_loop().create_future()
+                self._idle = self._loop.create_future()
                 await self._idle
         return None if self._is_lost else self._queue.popleft()
 
@@ -271,7 +273,7 @@ class TableActor:
                 return known
         # What waited out a standstill counts from its end: a table's time never goes back.
         now_ms = max(envelope.arrived_ms, self._last_ms)
-        context = c.Context(now_ms, c.seal(os.urandom(SEED_BYTES)))
+        context = c.Context(now_ms, _fresh_seed)
         before = self.state
         events, after = step(before, envelope.command, context)
         if not events:
@@ -326,10 +328,15 @@ class TableActor:
         self.created_ms = self.created_ms or change.row.at_ms
         self._last_ms = change.row.at_ms
         self._requests.fold(change.row)
-        self.holds.fold(change.row.events)
+        if not change.row.is_plain:
+            self.holds.fold(change.row.events)
 
     def _reloading(self) -> TableReloading:
         return TableReloading(f"table {self.table_id} is being loaded; send the request again")
+
+
+def _fresh_seed() -> c.SealedSeed:
+    return c.seal(os.urandom(SEED_BYTES))
 
 
 def _joined_and_left(

@@ -63,7 +63,7 @@ def count_row(before: TableState | None, after: TableState, row: Row) -> None:
         count_table(after)
     for event in row.events:
         _events(type(event).__name__).inc()
-        if isinstance(event, _Counted):
+        if not row.is_plain and isinstance(event, _Counted):
             _count(after, event)
 
 

@@ -68,14 +68,17 @@ async def _write_all(
         await write(shown.wire)
         seq = shown.seq
     while True:
-        given = await watcher.next()
-        if isinstance(given, int):
+        given = watcher.take()
+        if given is None:
+            await watcher.news()
+        elif isinstance(given, int):
             return engine_pb2.StreamEnd(reason=given, seq=seq, address=watcher.moved_to)
-        await write(given.wire)
-        if isinstance(given, Shown):
-            seq = given.seq
         else:
-            given.written()
+            await write(given.wire)
+            if isinstance(given, Shown):
+                seq = given.seq
+            else:
+                given.written()
 
 
 def elsewhere(refusal: NotOwner, after_seq: int | None) -> engine_pb2.StreamEnd:

@@ -41,6 +41,7 @@ class GroupCommit:
         self._every_s = every_ms / 1000
         self._waiting: list[tuple[Append, asyncio.Future[Verdict]]] = []
         self._wake = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
 
     @property
     def waiting(self) -> int:
@@ -59,14 +60,14 @@ class GroupCommit:
         """
         if row.request is not None and len(self._waiting) >= _MOST_WAITING:
             raise TooManyWaiting(f"{_MOST_WAITING} rows wait for the database; try again later")
-        answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Verdict] = self._loop.create_future()
         self._waiting.append((row, answer))
         self._wake.set()
         return await answer
 
     async def run(self) -> None:
         """Commit batches for as long as the engine lives."""
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         next_s = loop.time()
         while True:
             await self._wake.wait()

@@ -145,6 +145,7 @@ class StreamCommands:
         self._in_flight = 0
         self._answered: asyncio.Future[None] | None = None
         self._late: list[bytes] = []
+        self._loop = asyncio.get_running_loop()
 
     async def rest(self) -> list[bytes]:
         """The answers to commands that waited for the table when the stream was to end already."""
@@ -164,7 +165,7 @@ class StreamCommands:
 
     async def _until_fewer(self, commands: int) -> None:
         while self._in_flight >= commands:
-            self._answered = asyncio.get_running_loop().create_future()
+            self._answered = self._loop.create_future()
             await self._answered
 
     def _written(self) -> None:
@@ -192,7 +193,7 @@ class StreamCommands:
     def _carrier_of(self, message: Message, timeout_ms: int) -> Callable[[], Begun]:
         """Has the command, which came now, wait for its table."""
         within_ms = self._commands.within_ms(timeout_ms)
-        until_s = asyncio.get_running_loop().time() + within_ms / 1000
+        until_s = self._loop.time() + within_ms / 1000
         table_id = self._actor.table_id
         return lambda: self._carrying.carry(table_id, message, within_ms, until_s)
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, cast, get_args
 
 from okey.api.journal.v1 import journal_pb2
-from okey.table.events import Event, TileDiscarded, TileDrawn
+from okey.table.events import Event, TileDiscarded, TileDrawn, TurnStarted
 from okey_runtime.codec import UndecodableMessage, UnionCodec, case_name
 
 _EVENTS: Final = UnionCodec(get_args(Event), journal_pb2.StoredEvent, oneof="event", is_exact=True)
@@ -18,6 +18,7 @@ _EVENTS: Final = UnionCodec(get_args(Event), journal_pb2.StoredEvent, oneof="eve
 _FEW: Final = frozenset({TileDrawn, TileDiscarded})
 """Events of which there are few different ones, at all tables together, and which come often."""
 _MANY_EVENTS: Final = 2_048
+_PLAIN: Final = frozenset({TurnStarted, TileDrawn, TileDiscarded})
 
 
 @dataclass(slots=True)
@@ -40,6 +41,13 @@ class Row:
     events: tuple[Event, ...]
     request: Request | None = None
     payload: bytes = field(default=b"", compare=False, repr=False)
+    is_plain: bool = field(init=False, compare=False, repr=False)
+    """Whether it holds nothing but draws, discards and starts of turns, as most rows do: nobody
+    comes or goes by it, and no chips move.
+    """
+
+    def __post_init__(self) -> None:
+        self.is_plain = all(type(event) in _PLAIN for event in self.events)
 
 
 _FIELDS: Final = journal_pb2.StoredEvent.DESCRIPTOR.fields_by_name

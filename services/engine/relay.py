@@ -266,7 +266,9 @@ class Relays:
         self._relays = [Relay(sink, checkpoints, clock, idle, goes) for sink in sinks]
 
     def push(self, actor: TableActor, change: Change) -> None:
-        """Carry what a committed row asks for."""
+        """Carry what a committed row asks for; no sink hears of draws and discards."""
+        if change.row.is_plain:
+            return
         for relay in self._relays:
             relay.push(actor, change.before, change.after, change.row)
 

@@ -4,19 +4,26 @@ A protobuf message is its fields one after another, so an update is put together
 everybody sees, what one viewer sees of the events, and what it may do now.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import repeat
 from typing import Final, get_args
 
 from okey.api.engine.v1 import engine_pb2
 from okey.table.events import Event, TileDiscarded
-from okey.table.prompt import Choices, choices, has_same_choices, moment
+from okey.table.prompt import Choices, choices, has_same_choices
 from okey.table.public import OpenEvent, PublicEvent, PublicTileDrawn, is_privy, public_event
 from okey.table.state import TableState
 from okey.table.view import SPECTATOR, view
 from okey_runtime.codec import encode
 from services.engine.record import Row
-from services.engine.wire import named_view, names_shown, public_message, viewers_along
+from services.engine.wire import (
+    moment_message,
+    named_view,
+    names_shown,
+    public_message,
+    viewers_along,
+)
 
 _OPEN: Final = frozenset(get_args(OpenEvent))
 """Events that everybody sees as they are."""
@@ -50,7 +57,7 @@ class RowUpdates:
         self._head = engine_pb2.TableUpdate(
             seq=row.seq, server_time_ms=now_ms, display_names=names_shown(row, names) or None
         ).SerializeToString()
-        self._moment = encode(moment(after), engine_pb2.Prompt).SerializeToString()
+        self._moment = moment_message(after).SerializeToString()
         self._made: dict[tuple[int, int], bytes] = {}
         self._open = b""
         if all(type(event) in _OPEN for event in row.events):
@@ -68,7 +75,10 @@ class RowUpdates:
         return _field(_UPDATE, update)
 
     def _events(self, player: str, was: int) -> bytes:
-        viewers = viewers_along(self._row.events, player, was)
+        if self._row.is_plain:
+            viewers: Iterable[int] = repeat(was, len(self._row.events))
+        else:
+            viewers = viewers_along(self._row.events, player, was)
         return b"".join([self._event(place, viewer) for place, viewer in enumerate(viewers)])
 
     def _event(self, place: int, viewer: int) -> bytes:

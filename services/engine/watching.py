@@ -109,14 +109,14 @@ class Watcher:
         if self._cutting is not None:
             self._cutting.cancel()
 
-    async def next(self) -> Sent | StreamEndReason.ValueType:
-        """What comes next, or why nothing does."""
-        while not self._unread:
-            if self._end is not None:
-                return self._end
-            self._reader = self._loop.create_future()
-            await self._reader
-        return self._unread.popleft()
+    def take(self) -> Sent | StreamEndReason.ValueType | None:
+        """What comes next, or why nothing does any more; None where that is to be waited for."""
+        return self._unread.popleft() if self._unread else self._end
+
+    def news(self) -> asyncio.Future[None]:
+        """Done once ``take`` gives something. No coroutine, since it is awaited for each row."""
+        self._reader = self._loop.create_future()
+        return self._reader
 
     def _wake_up(self) -> None:
         if self._reader is not None and not self._reader.done():
@@ -142,6 +142,8 @@ class Watchers:
         self._seats: tuple[Seat, ...] = ()
         self._owners: tuple[str, ...] = ()
         self._allowed = Allowed()
+        self._looked_at: tuple[Seat, ...] = ()
+        self._found: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._watchers)
@@ -215,9 +217,7 @@ class Watchers:
     ) -> None:
         made: dict[tuple[int, int, bool], Shown] = {}
         # Looked up, because a crowd may watch.
-        seats_after = _seats(after)
-        has_moved = before is None or before.seats is not after.seats
-        seats_before = _seats(before) if has_moved else seats_after
+        seats_before, seats_after = self._looked_up(before), self._looked_up(after)
         for watcher in list(self._watchers):
             was = seats_before.get(watcher.player, SPECTATOR)
             now = seats_after.get(watcher.player, SPECTATOR)
@@ -228,10 +228,16 @@ class Watchers:
                 shown = made[key] = Shown(row.seq, wire)
             watcher.give(shown)
 
+    def _looked_up(self, state: TableState | None) -> dict[str, int]:
+        """Each player's seat; looked up anew only where somebody came or went."""
+        seats = state.seats if state is not None else ()
+        if seats is not self._looked_at:
+            self._looked_at, self._found = seats, _seats_of(seats)
+        return self._found
 
-def _seats(state: TableState | None) -> dict[str, int]:
+
+def _seats_of(seats: tuple[Seat, ...]) -> dict[str, int]:
     """Each player's seat."""
-    seats = state.seats if state is not None else ()
     return {seat.player: index for index, seat in enumerate(seats) if seat.is_person}
 
 

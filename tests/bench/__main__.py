@@ -58,7 +58,7 @@ def shuffles(count: int) -> None:
 def moves(table: Driver, count: int) -> None:
     """Draw from the stock and discard just that, turn after turn, always from the same state."""
     state: TableState = table.state
-    context = c.Context(table.now_ms, c.seal(seed(1)))
+    context = c.Context(table.now_ms, lambda: c.seal(seed(1)))
     for _ in range(count // 2):
         running = state.round
         assert running is not None

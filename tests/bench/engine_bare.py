@@ -3,16 +3,20 @@
 It prints its port. The first message of a stream is JSON: the room, and the sizes of what shall go
 down. After that each message is answered with a result, and everybody in the room gets an update;
 nothing is read, decided or stored. What the engine costs is measured beside this.
+
+With ``BENCH_GIVES_WAY`` set, gRPC's threads give way to its loop as they do to the engine's.
 """
 
 import asyncio
 import json
+import os
 import sys
 from typing import Any
 
 import grpc
 import uvloop
 
+from okey_runtime.grpc_threads import start_grpc
 from tests.bench.children import end_with_parent
 
 SERVICE = "bench.Rooms"
@@ -59,6 +63,8 @@ async def _write(unsent: Unsent, context: grpc.aio.ServicerContext[bytes, bytes]
 async def main() -> None:
     """Serve until it is killed."""
     end_with_parent()
+    if os.environ.get("BENCH_GIVES_WAY"):
+        start_grpc()
     server = grpc.aio.server()
     handler: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(
         Rooms().play

@@ -3,7 +3,8 @@
 Tables of four, everybody on a stream of their own, play as fast as the engine lets them. Then the
 bare server's rooms of four do, with messages of the same sizes: once at the engine's pace, which is
 what the engine's CPU is compared with, and once as fast as it goes. A stream server needs less CPU
-for a message the more of them come at once, so only at the same pace is it the same work.
+for a message the more of them come at once, so only at the same pace is it the same work. A second
+bare server has gRPC's threads give way to its loop, as the engine does; what is left then is ours.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from okey_runtime.clock import SystemClock
 from tests.bench.engine_crowd import BareStream, in_rooms
 from tests.bench.engine_load import Traffic, seated
 from tests.bench.engine_seed import Plan, seed_tables, table_config
-from tests.bench.engine_stand import Process, Stand, bare
+from tests.bench.engine_stand import GIVING_WAY, Process, Stand, bare
 
 TABLES: Final = 64
 SEATS: Final = 4
@@ -36,17 +37,23 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A pass of the engine and two of the bare server, with the mean sizes of messages."""
+    """A pass of the engine and three of bare servers, with the mean sizes of messages."""
 
     engine: Cost
     bare: Cost
     bare_hurried: Cost
+    bare_giving_way: Cost
     sizes: tuple[int, int, int]
 
     @property
     def ratio(self) -> float:
         """How many times the bare server's CPU a command costs."""
         return self.engine.cpu_us / self.bare.cpu_us
+
+    @property
+    def giving_way_ratio(self) -> float:
+        """The same to a bare server whose threads give way as the engine's do."""
+        return self.engine.cpu_us / self.bare_giving_way.cpu_us
 
     @property
     def hurried_ratio(self) -> float:
@@ -64,6 +71,11 @@ class CommandFigures:
     def ratio(self) -> float:
         """The median of the passes' ratios."""
         return statistics.median(pair.ratio for pair in self.pairs)
+
+    @property
+    def giving_way_ratio(self) -> float:
+        """The median of the passes' ratios to the one whose threads give way."""
+        return statistics.median(pair.giving_way_ratio for pair in self.pairs)
 
     @property
     def hurried_ratio(self) -> float:
@@ -101,7 +113,11 @@ async def measure_commands(
     plans = [Plan(table_config(number), now_ms) for number in range(TABLES * (passes + 1))]
     tables = await seed_tables(url, plans, now_ms)
     figures = CommandFigures()
-    async with stand.engine(url, profile) as engine, bare() as (bare_process, bare_address):
+    async with (
+        stand.engine(url, profile) as engine,
+        bare() as (bare_process, bare_address),
+        bare(GIVING_WAY) as (giving_way, giving_way_address),
+    ):
         await engine.until_loaded(len(tables))
         for start in range(0, len(tables), TABLES):
             traffic = Traffic()
@@ -115,8 +131,10 @@ async def measure_commands(
                 every_s = TABLES / cost.per_s
                 bare_cost = await _cost(bare_process, _asking(rooms, content, every_s))
                 hurried = await _cost(bare_process, _asking(rooms, content, 0))
+            async with in_rooms(giving_way_address, TABLES, SEATS, result, update) as rooms:
+                gave_way = await _cost(giving_way, _asking(rooms, content, every_s))
             if start:
-                figures.pairs.append(Pair(cost, bare_cost, hurried, sizes))
+                figures.pairs.append(Pair(cost, bare_cost, hurried, gave_way, sizes))
     return figures
 
 

@@ -164,7 +164,7 @@ class _Played:
 
     def _do(self, command: c.Command) -> list[Event]:
         fresh = c.seal((self._number * 100 + len(self.rows)).to_bytes(32, "big"))
-        events, self._state = step(self._state, command, c.Context(self._now_ms, fresh))
+        events, self._state = step(self._state, command, c.Context(self._now_ms, lambda: fresh))
         return list(events)
 
     def _write(self, events: list[Event], request: Request | None) -> None:

@@ -147,10 +147,14 @@ class Stand:
             yield Engine(running, where["grpc"], where["metrics"])
 
 
+GIVING_WAY: Final[Mapping[str, str]] = {"BENCH_GIVES_WAY": "1"}
+"""Of a bare server whose threads of gRPC's give way to its loop, as the engine's do."""
+
+
 @asynccontextmanager
-async def bare() -> AsyncIterator[tuple[Process, str]]:
+async def bare(settings: Mapping[str, str] | None = None) -> AsyncIterator[tuple[Process, str]]:
     """The bare stream server, and its address."""
-    async with process("tests.bench.engine_bare", {}) as running:
+    async with process("tests.bench.engine_bare", settings or {}) as running:
         assert running.running.stdout is not None
         port = int(await running.running.stdout.readline())
         yield running, f"127.0.0.1:{port}"

@@ -230,7 +230,7 @@ async def crashing(engine_url: str, wallet_url: str, striker: Striker) -> AsyncI
 async def _changed(actor: TableActor, engine: Engine) -> None:
     """Return when something has happened at the table, or its engine has crashed."""
     watcher = actor.watchers.add("", with_view=False)
-    news = asyncio.create_task(watcher.next())
+    news = watcher.news()
     crash = asyncio.create_task(engine.gone.wait())
     try:
         await asyncio.wait((news, crash), return_when=asyncio.FIRST_COMPLETED)

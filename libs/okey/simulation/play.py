@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 
 from okey.money.account import Account, player_account
@@ -129,7 +130,7 @@ class _Table:
         """Apply a command, and at once every answer of the ledger that follows from it."""
         pending: list[c.Command] = [command]
         while pending:
-            context = c.Context(self.now_ms, c.seal(self._seed(self._coming_round())))
+            context = c.Context(self.now_ms, partial(c.seal, self._seed(self._coming_round())))
             events, self.state = step(self.state, pending.pop(0), context)
             for event in events:
                 self._count(event)

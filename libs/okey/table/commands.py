@@ -4,6 +4,7 @@ Time and seeds come in with the :class:`Context`, so that deciding is a function
 alone.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -56,11 +57,16 @@ def seal(seed: bytes) -> SealedSeed:
 @dataclass(frozen=True, slots=True)
 class Context:
     """What the world adds to a command: the time it arrived, and a seed for the round after this
-    one.
+    one. Few commands need one, so it is drawn when it is asked for.
     """
 
     now_ms: int
-    fresh: SealedSeed
+    draw: Callable[[], SealedSeed]
+
+    @property
+    def fresh(self) -> SealedSeed:
+        """A seed that was never used before."""
+        return self.draw()
 
 
 # Moves of a turn

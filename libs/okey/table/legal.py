@@ -1,7 +1,8 @@
 """What a seat may do now, so that frontends and bots need no rules of their own."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from enum import IntEnum
+from typing import Final
 
 from okey.table.checks import (
     Answer,
@@ -43,47 +44,57 @@ def legal_actions(state: TableState, seat: int) -> tuple[LegalAction, ...]:
 
     For a seat played by an AI these are the AI's moves as long as nobody asks for RETURN_TO_SEAT.
     """
-    legal = [*_moves(state, seat), *_seating(state, seat)]
-    return tuple(sorted(legal))
+    return tuple(sorted(_moves(state, seat) + _seating(state, seat)))
 
 
-def _moves(state: TableState, seat: int) -> Iterator[LegalAction]:
+def _moves(state: TableState, seat: int) -> list[LegalAction]:
     running = state.round
     if running is None or running.turn is None or running.turn.seat != seat:
-        return
-    answers: dict[LegalAction, Answer] = {
-        LegalAction.DRAW_STOCK: why_not_draw(state, DrawSource.STOCK),
-        LegalAction.DRAW_DISCARD: why_not_draw(state, DrawSource.DISCARD),
-        LegalAction.DISCARD: why_not_lay(state),
-    }
-    if not state.seats[seat].away_deadline_ms:  # U8: a stand-in only draws and discards
-        answers |= {
-            LegalAction.FINISH: why_not_finish(state, seat),
-            LegalAction.ANNOUNCE_CIFT: why_not_announce(state, seat),
-            LegalAction.WITHDRAW_CIFT: why_not_withdraw(state, seat),
-            LegalAction.SHOW_GOSTERGE: why_not_show(state, seat),
-        }
-    yield from (action for action, refusal in answers.items() if refusal is None)
+        return []
+    asked = _STAND_INS if state.seats[seat].away_deadline_ms else _OWNERS
+    return [action for action, why_not in asked if why_not(state, seat) is None]
 
 
-def _seating(state: TableState, seat: int) -> Iterator[LegalAction]:
+_STAND_INS: Final[tuple[tuple[LegalAction, Callable[[TableState, int], Answer]], ...]] = (
+    (LegalAction.DRAW_STOCK, lambda state, _: why_not_draw(state, DrawSource.STOCK)),
+    (LegalAction.DRAW_DISCARD, lambda state, _: why_not_draw(state, DrawSource.DISCARD)),
+    (LegalAction.DISCARD, lambda state, _: why_not_lay(state)),
+)
+"""U8: a stand-in only draws and discards."""
+_OWNERS: Final = (
+    *_STAND_INS,
+    (LegalAction.FINISH, why_not_finish),
+    (LegalAction.ANNOUNCE_CIFT, why_not_announce),
+    (LegalAction.WITHDRAW_CIFT, why_not_withdraw),
+    (LegalAction.SHOW_GOSTERGE, why_not_show),
+)
+
+
+def _seating(state: TableState, seat: int) -> list[LegalAction]:
     if seat < 0:
-        is_open = state.phase in (Phase.WAITING, Phase.NACHSPIEL)
-        if is_open and any(each.status is SeatStatus.FREE for each in state.seats):
-            yield LegalAction.TAKE_SEAT
-        return
+        return _of_spectators(state)
     own = state.seats[seat]
     if not own.is_person or state.is_done:
-        return
-    if state.phase in (Phase.PLAYING, Phase.PAUSE):
+        return []
+    legal = [LegalAction.LEAVE]
+    if state.phase in _PLAYED:
         contending = match_of(state).contenders
-        is_out = bool(contending) and seat not in contending
-        yield LegalAction.LEAVE if is_out else LegalAction.FORFEIT
-    else:
-        yield LegalAction.LEAVE
+        if not contending or seat in contending:
+            legal = [LegalAction.FORFEIT]
     if state.phase is Phase.NACHSPIEL and own.status is SeatStatus.DECIDING:
-        yield LegalAction.PLAY_ON
+        legal.append(LegalAction.PLAY_ON)
     if why_not_nonce(state, seat) is None:
-        yield LegalAction.ADD_NONCE
+        legal.append(LegalAction.ADD_NONCE)
     if own.away_deadline_ms:
-        yield LegalAction.RETURN_TO_SEAT
+        legal.append(LegalAction.RETURN_TO_SEAT)
+    return legal
+
+
+_PLAYED: Final = (Phase.PLAYING, Phase.PAUSE)
+
+
+def _of_spectators(state: TableState) -> list[LegalAction]:
+    is_open = state.phase in (Phase.WAITING, Phase.NACHSPIEL)
+    if is_open and any(each.status is SeatStatus.FREE for each in state.seats):
+        return [LegalAction.TAKE_SEAT]
+    return []

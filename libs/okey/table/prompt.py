@@ -1,25 +1,10 @@
-"""What a viewer has to know after each row to go on: the little of its view that one acts upon.
-
-Split in two, so that what all see alike is made once however many look.
-"""
+"""What a viewer may do after each row, and at what price."""
 
 from dataclasses import dataclass
 
 from okey.money.match import forfeit_price
-from okey.rules.tile import Tile
 from okey.table.legal import LegalAction, legal_actions
-from okey.table.state import Phase, TableState
-from okey.table.view import TurnView, takeable, turn_view
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """Where the table stands, the same for everybody; fields as in ``TableView``."""
-
-    phase: Phase
-    turn: TurnView | None
-    stock_count: int
-    takeable: Tile | None
+from okey.table.state import TableState
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +14,6 @@ class Choices:
     viewer: int
     legal_actions: tuple[LegalAction, ...]
     forfeit_price: int
-
-
-def moment(state: TableState) -> Moment:
-    """Where the table stands."""
-    running = state.round
-    if running is None:
-        return Moment(state.phase, None, 0, None)
-    turn = turn_view(running.turn) if running.turn is not None else None
-    return Moment(state.phase, turn, len(running.stock), takeable(running))
 
 
 def has_same_choices(before: TableState, after: TableState, viewer: int) -> bool:

@@ -211,7 +211,7 @@ def running_timers(state: TableState) -> tuple[Timer, ...]:
         timers.append(Timer(TimerKind.TURN, turn.deadline_ms, turn.seat))
     if state.phase is Phase.WAITING:
         timers.append(Timer(TimerKind.IDLE, state.idle_deadline_ms))
-    if _waits_for_house_fill(state):
+    if state.house_fill_deadline_ms and _waits_for_house_fill(state):
         timers.append(Timer(TimerKind.HOUSE_FILL, state.house_fill_deadline_ms))
     for index, seat in enumerate(state.seats):
         if seat.away_deadline_ms:
@@ -221,5 +221,5 @@ def running_timers(state: TableState) -> tuple[Timer, ...]:
 
 def _waits_for_house_fill(state: TableState) -> bool:
     """W5: only while a seat is free; else the clock would ring to no effect, again and again."""
-    is_open = state.phase in (Phase.WAITING, Phase.NACHSPIEL) and state.house_fill_deadline_ms > 0
+    is_open = state.phase in (Phase.WAITING, Phase.NACHSPIEL)
     return is_open and any(seat.status is SeatStatus.FREE for seat in state.seats)

@@ -29,7 +29,7 @@ def played(seed: int, moves: int) -> TableState:
         nonlocal state, number
         number += 1
         fresh = c.seal(sha256(f"{seed}:{number}".encode()).digest())
-        _, state = step(state, command, c.Context(now_ms, fresh))
+        _, state = step(state, command, c.Context(now_ms, lambda: fresh))
         return state
 
     table = do(c.OpenTable(TableConfig("t" * 26, seat_count=2), "ada"))

@@ -11,7 +11,14 @@ from services.engine import watching as watching_module
 from services.engine.actor import TableActor
 from services.engine.following import From, follow, watching
 from services.engine.watching import MOST_UNREAD, Shown, StreamEndReason, Watcher
-from tests.unit.engine.world import FOR_EVER_MS, World, mover, plain_move, world_in
+from tests.unit.engine.world import (
+    FOR_EVER_MS,
+    World,
+    mover,
+    next_of,
+    plain_move,
+    world_in,
+)
 
 CROWD = 1_000
 SLOW_READER = StreamEndReason.STREAM_END_REASON_SLOW_READER
@@ -67,7 +74,7 @@ async def test_a_thousand_watchers_share_each_row_and_miss_none(tmp_path: Path) 
 
 
 async def row_of(watcher: Watcher) -> Shown:
-    shown = await watcher.next()
+    shown = await next_of(watcher)
     assert isinstance(shown, Shown)
     return shown
 
@@ -84,7 +91,7 @@ async def test_slow_readers_are_cut_and_the_others_get_everything(tmp_path: Path
             for watcher in [*slow, quick.watcher]:
                 watcher.give(Shown(seq, b"row"))
             await world.settled()
-        assert [await watcher.next() for watcher in slow] == [SLOW_READER] * 50
+        assert [await next_of(watcher) for watcher in slow] == [SLOW_READER] * 50
         assert len(quick.got) == 1 + MOST_UNREAD + 1
         assert quick.end is None
         quick.task.cancel()

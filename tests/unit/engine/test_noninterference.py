@@ -147,7 +147,7 @@ def stream(played: Played, state: TableState, viewer: int) -> list[bytes]:
     player = state.seats[viewer].player if viewer >= 0 else ""
     sent, allowed = [_bytes(state, viewer, 0, 0)], Allowed()
     for seq, (command, now_ms) in enumerate(played.commands, start=1):
-        context = c.Context(now_ms, c.SealedSeed(bytes(32), b"published"))
+        context = c.Context(now_ms, lambda: c.SealedSeed(bytes(32), b"published"))
         before, (events, state) = state, step(state, command, context)
         allowed.follow(before, state)
         updates = RowUpdates(state, Row(seq, now_ms, events), now_ms, NAMES, allowed)

@@ -17,7 +17,15 @@ from services.engine.actor import TableActor
 from services.engine.errors import TableReloading
 from services.engine.player_commands import PlayerCommands
 from tests.unit.engine.doubles import AWAY, declined
-from tests.unit.engine.world import World, mover, plain_move, turn_of, until, world_in
+from tests.unit.engine.world import (
+    World,
+    mover,
+    next_of,
+    plain_move,
+    turn_of,
+    until,
+    world_in,
+)
 
 STATUS = engine_pb2.HoldStatus
 
@@ -114,7 +122,7 @@ async def test_that_wait_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 async def until_lost(actor: TableActor) -> None:
     watcher = actor.watchers.add("", with_view=False)
-    assert await watcher.next() == engine_pb2.STREAM_END_REASON_TABLE_RELOADED
+    assert await next_of(watcher) == engine_pb2.STREAM_END_REASON_TABLE_RELOADED
     watcher.close()
 
 

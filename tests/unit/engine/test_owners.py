@@ -18,6 +18,7 @@ from tests.unit.engine.world import (
     TABLE_ID,
     World,
     mover,
+    next_of,
     plain_move,
     turn_of,
 )
@@ -119,7 +120,7 @@ async def test_nobody_is_shown_a_table_whose_lease_has_ended(pair: Two) -> None:
     await pair.pass_ms(LEASE_MS + RENEW_EVERY_MS)
     with pytest.raises(StandsStill):
         await pair.one.tables.get(TABLE_ID)
-    while not isinstance(given := await watcher.next(), int):
+    while not isinstance(given := await next_of(watcher), int):
         pass
     assert given == StreamEndReason.STREAM_END_REASON_NOT_OWNER
     await pair.two.sharing.look()

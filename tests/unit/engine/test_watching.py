@@ -24,7 +24,15 @@ from services.engine.watching import (
     Watchers,
 )
 from services.engine.wire import viewers_along
-from tests.unit.engine.world import FOR_EVER_MS, World, mover, plain_move, turn_of, world_in
+from tests.unit.engine.world import (
+    FOR_EVER_MS,
+    World,
+    mover,
+    next_of,
+    plain_move,
+    turn_of,
+    world_in,
+)
 
 HIDDEN = 0
 
@@ -229,7 +237,7 @@ async def test_a_slow_reader_is_cut_and_told_its_cursor(tmp_path: Path) -> None:
     watcher = Watcher("anna", with_view=False)
     for seq in range(1, MOST_UNREAD + 2):
         watcher.give(Shown(seq, b""))
-    assert await watcher.next() == StreamEndReason.STREAM_END_REASON_SLOW_READER
+    assert await next_of(watcher) == StreamEndReason.STREAM_END_REASON_SLOW_READER
     watcher.close()
 
 
@@ -237,7 +245,7 @@ async def test_a_reader_that_keeps_up_is_never_cut() -> None:
     watcher = Watcher("anna", with_view=False)
     for seq in range(1, 3 * MOST_UNREAD):
         watcher.give(Shown(seq, b""))
-        assert await watcher.next() == Shown(seq, b"")
+        assert await next_of(watcher) == Shown(seq, b"")
 
 
 async def test_a_stream_ends_with_its_token(tmp_path: Path) -> None:

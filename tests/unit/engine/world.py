@@ -37,7 +37,7 @@ from services.engine.stored_tables import StoredTable
 from services.engine.stores import Stores
 from services.engine.tables import Tables
 from services.engine.wallet_sink import WalletSink
-from services.engine.watching import Watcher
+from services.engine.watching import Sent, StreamEndReason, Watcher
 from tests.members import MemoryMembers
 from tests.unit.engine.doubles import BotDouble, rating_double, served, wallet_double
 
@@ -347,13 +347,20 @@ async def world_in(folder: Path) -> AsyncIterator[World]:
         await world.stop()
 
 
+async def next_of(watcher: Watcher) -> Sent | StreamEndReason.ValueType:
+    """What comes next, or why nothing does, as a stream's writer takes it."""
+    while (given := watcher.take()) is None:
+        await watcher.news()
+    return given
+
+
 async def until(actor: TableActor, is_there: Callable[[TableState], bool]) -> None:
     """Return when the table's state is as asked for; fails after ten seconds."""
     watcher: Watcher = actor.watchers.add("", with_view=False)
     try:
         async with asyncio.timeout(10):
             while not is_there(actor.table):
-                await watcher.next()
+                await next_of(watcher)
     finally:
         actor.watchers.remove(watcher)
 

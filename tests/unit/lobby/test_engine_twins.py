@@ -24,7 +24,7 @@ from services.lobby.listed import is_listed, listed
 from services.lobby.whereabouts import is_done
 from tests.walk import KINDS, table_named, walk
 
-CONTEXT = c.Context(1_900_000_000_000, c.seal(sha256(b"fresh").digest()))
+CONTEXT = c.Context(1_900_000_000_000, lambda: c.seal(sha256(b"fresh").digest()))
 SEEDS = range(5)
 
 

@@ -116,3 +116,19 @@ def test_a_command_at_the_wrong_time_is_refused_by_name_or_causes_nothing(
     elif refusal is not None:
         assert refusal.reason.isupper()
         assert str(refusal)
+
+
+def test_a_seed_is_drawn_only_where_one_is_sealed() -> None:
+    """T9: the end of a round seals the next one's; a move needs none."""
+    drawn: list[c.SealedSeed] = []
+
+    def draw() -> c.SealedSeed:
+        drawn.append(c.seal(bytes([len(drawn)] * 32)))
+        return drawn[-1]
+
+    table = dealt(canak(2))
+    context = c.Context(table.now_ms, draw)
+    _, state = step(table.state, table.move(c.Discard(table.hand(table.mover).rack[-1])), context)
+    assert drawn == []
+    _, state = step(state, c.VoidMatch("operator", "note"), context)
+    assert [state.sealed] == drawn

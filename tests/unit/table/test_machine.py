@@ -73,7 +73,7 @@ class TableMachine(RuleBasedStateMachine):
     def apply(self, state: TableState | None, command: c.Command) -> None:
         self.commands += 1
         fresh = c.seal((self.seed * 1_000_003 + self.commands).to_bytes(32))
-        new, self.state = step(state, command, c.Context(self.now_ms, fresh))
+        new, self.state = step(state, command, c.Context(self.now_ms, lambda: fresh))
         self.events.extend(new)
         self.for_the_wallet.extend(new)
         for event in new:
