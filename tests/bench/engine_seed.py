@@ -89,7 +89,7 @@ class _Telling:
 
 @dataclass(frozen=True, slots=True)
 class _Ownership:
-    """All shards are an engine's that was last right at their tables then, and is no more."""
+    """All shards are an engine's that is no more; at its tables every clock went until then."""
 
     alive_ms: int
 
@@ -103,7 +103,7 @@ class _Ownership:
                 "incarnation": "before",
             },
         )
-        connection.execute(update(shards).values(owner="before"))
+        connection.execute(update(shards).values(owner="before", since_ms=None))
 
 
 class _Played:

@@ -18,6 +18,8 @@ class Spread:
     def of(cls, values: Sequence[float]) -> "Spread":
         """Of these values, which must be some."""
         ordered = sorted(values)
+        if not ordered:
+            raise ValueError("nothing was measured")
         return cls(len(ordered), _rank(ordered, 0.5), _rank(ordered, 0.99), ordered[-1])
 
     def text(self, unit: str) -> str:
