@@ -61,7 +61,7 @@ class Line:
 
 LINES: Final = (
     Line("normal", "random", 2, 500, floor=0.99),
-    Line("strong", "neighbours", 2, 1_000, floor=0.68),
+    Line("strong", "neighbours", 2, 1_500, floor=0.68),
     Line("strong", "neighbours", 4, 1_500, floor=0.43),
     Line("strong", "normal", 2, 1_000),
     Line("normal", "easy", 2, 1_000),
