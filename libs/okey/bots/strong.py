@@ -169,12 +169,13 @@ class _Mind:
         """The same for these, the best few, by what the next draws bring."""
         if len(options) < 2 or options[0].waits.distance >= len(_TO_COME):
             return
-        best = 0.0
+        best: tuple[float, Discard] | None = None
         for option in options[:_LOOKED_AT]:
             minded = self._mindful_of_the_gift(replace(option, chance=self._looking_ahead(option)))
-            if minded > best:
-                best = minded
-                yield Discard(option.tile)
+            if best is None or minded > best[0]:
+                best = minded, Discard(option.tile)
+            # The same again counts too: whoever asks gets his turn after each.
+            yield best[1]
 
     def _looking_ahead(self, option: _Prospect) -> float:
         """One tile from a finish the mean over every draw, each with the best discard after it;
