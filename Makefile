@@ -119,7 +119,7 @@ bench: setup ## measure hands, core, wallet, ratings, quick match, engine and ga
 	$(BIN)/python -m tests.bench.engine $(BENCH_ENGINE)
 	$(BIN)/python -m tests.bench.gateway
 
-arena: setup ## how strong the bots are, with 95 % intervals, on deals nothing was tuned on (20 min of CPU)
+arena: setup ## how strong the bots are, with 95 % intervals, on deals nothing was tuned on (2 h of CPU)
 	$(BIN)/python -m tests.bench.arena $(if $(ARENA_DEALS),--deals $(ARENA_DEALS))
 
 mutations: setup ## take each safeguard out of the ledger; a named test must go red

@@ -10,7 +10,7 @@ from okey.table.commands import Action
 RESERVE_S: Final = 0.1
 """What is left of a call's time for sending the answer, and for other calls' thoughts in between.
 
-A step of thought takes a few milliseconds at most.
+A step of thought takes some tens of milliseconds at most.
 """
 
 

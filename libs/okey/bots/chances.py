@@ -108,9 +108,14 @@ class Chances:
         finished = _FINISHED_BY_TURN[min(turn, len(_FINISHED_BY_TURN) - 1)]
         return float((1 - finished) ** self._others)
 
-    def _row(self, turn: int, later: list[list[float]]) -> list[list[float]]:
+    def once_others_moved(self, own: float, turn: int) -> float:
+        """The chance after the own turn of this number, where it will be ``own`` before the next
+        one if nobody else has finished by then.
+        """
         undisturbed = self.undisturbed(turn)
-        by_partners = (1 - undisturbed) * self._part_of_partners
+        return (1 - undisturbed) * self._part_of_partners + undisturbed * own
+
+    def _row(self, turn: int, later: list[list[float]]) -> list[list[float]]:
         row = [[1.0] * (_STEPS + 1)]
         for distance in range(1, _FURTHEST + 1):
             row.append([])
@@ -120,7 +125,7 @@ class Chances:
                 nearer = _read(later, distance - 1, self._nearer[distance].at(share))
                 else_ = _read(later, distance, self._not[distance].at(share))
                 own = comes * (nearer if distance > 1 else 1.0) + (1 - comes) * else_
-                row[-1].append(by_partners + undisturbed * own)
+                row[-1].append(self.once_others_moved(own, turn))
         return row
 
 

@@ -2,7 +2,7 @@
 
 What a hand will bring is the chance that it finishes first (``chances``) times what that finish
 pays (``prizes``). Answers come as a series that only gets better, so that whoever has no more time
-takes the last one; each costs well below a millisecond to a few.
+takes the last one: the first costs about a millisecond, those that look ahead some tens.
 """
 
 import math
@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
+from okey.bots.ahead import share_to_come, waits_to_come
 from okey.bots.chances import Chances, Company, chances_in, next_turn, shifted
 from okey.bots.discard import lot
-from okey.bots.evaluate import Goal, distance_to, evaluate
+from okey.bots.evaluate import Evaluation, Goal, distance_to, evaluate
 from okey.bots.gift import gift
 from okey.bots.outlook import Outlook
 from okey.bots.prizes import Prizes, prizes
@@ -40,8 +41,17 @@ _SHAPE: Final = (0.0, 0.04, 0.06, 0.12)
 _WORST_HOPE: Final = 3
 """Further from seven pairs than this nobody considers announcing them."""
 
-_CLEARLY_MORE: Final = 1.05
-"""How much more a tile of the pile must bring than one of the stock: who takes one tells others."""
+_TO_COME: Final = (0.0, 0.0, 7.0, 6.0, 5.0)
+"""By distance, from two on: what a share of 1 counts, in log-odds, to which a hand comes once it is
+nearer. Further away than these nearly every tile improves a hand.
+"""
+
+_FROM_THE_PILE: Final = 0.75
+"""How many tiles a turn there are to choose from, besides the one of the stock."""
+
+_CLOSE: Final = 0.7
+_LOOKED_AT: Final = 4
+"""Of the options that have this part of the best one's chance so many are looked at further."""
 
 _STOCK: Final = Draw(DrawSource.STOCK)
 _PILE: Final = Draw(DrawSource.DISCARD)
@@ -62,10 +72,13 @@ def strong_answers(view: TableView, outlook: Outlook, seed: int) -> Iterator[Act
 
 @dataclass(frozen=True)
 class _Prospect:
-    """A tile to give away, and the chance that the 14 that stay finish first."""
+    """A tile to give away, and the chance that the 14 that stay finish first, on one way."""
 
     tile: Tile
     chance: float
+    goal: Goal
+    rest: tuple[Tile, ...]
+    waits: Evaluation
 
 
 @dataclass(frozen=True)
@@ -135,12 +148,59 @@ class _Mind:
         elif declared is not None:
             yield declared
         else:
-            best: _Prospect | None = None
-            for option in self._prospects(self.outlook.rack, announced=self.outlook.has_announced):
-                minded = self._mindful_of_the_gift(option)
-                if best is None or minded.chance > best.chance:
-                    best = minded
-                    yield Discard(best.tile)
+            yield from self._discards()
+
+    def _discards(self) -> Iterator[Discard]:
+        """What to give away: first by the hand that stays, then by what that may come to."""
+        options: list[tuple[float, _Prospect]] = []
+        best = 0.0
+        for option in self._prospects(self.outlook.rack, announced=self.outlook.has_announced):
+            minded = self._mindful_of_the_gift(option)
+            if not options or minded > best:
+                best = minded
+                yield Discard(option.tile)
+            options.append((minded, option))
+        options.sort(key=lambda each: -each[0])
+        if options[0][1].goal is Goal.NORMAL:
+            close = [each for minded, each in options if minded > best * _CLOSE]
+            yield from self._ahead([each for each in close if each.goal is Goal.NORMAL])
+
+    def _ahead(self, options: Sequence[_Prospect]) -> Iterator[Discard]:
+        """The same for these, the best few, by what the next draws bring."""
+        if len(options) < 2 or options[0].waits.distance >= len(_TO_COME):
+            return
+        best: tuple[float, Discard] | None = None
+        for option in options[:_LOOKED_AT]:
+            minded = self._mindful_of_the_gift(replace(option, chance=self._looking_ahead(option)))
+            if best is None or minded > best[0]:
+                best = minded, Discard(option.tile)
+            # The same again counts too: whoever asks gets his turn after each.
+            yield best[1]
+
+    def _looking_ahead(self, option: _Prospect) -> float:
+        """One tile from a finish the mean over every draw, each with the best discard after it;
+        before that the share that the hand comes to with the tiles that improve it.
+        """
+        if option.waits.distance == 1:
+            return self._by_every_draw(option)
+        outlook = self.outlook
+        to_come = share_to_come(option.rest, option.waits, outlook.okey, outlook.unseen)
+        return shifted(option.chance, _TO_COME[option.waits.distance] * to_come)
+
+    def _by_every_draw(self, option: _Prospect) -> float:
+        """The chance to finish first with 14 tiles that wait for the last one, or for a better
+        wait.
+        """
+        unseen, chances = self.outlook.unseen, self._chances(Goal.NORMAL)
+        after = [
+            (unseen[tile] / self.unseen, chances.waiting(1, copies / self.unseen, self.turn + 1))
+            for tile, copies in waits_to_come(option.rest, option.waits, self.outlook.okey, unseen)
+        ]
+        finishing = option.waits.copies / self.unseen
+        mean = finishing + sum(part * chance for part, chance in after)
+        # A tile of the pile is only taken where it is worth more than one of the stock.
+        chosen = finishing + sum(part * max(chance, mean) for part, chance in after)
+        return chances.once_others_moved(mean + _FROM_THE_PILE * (chosen - mean), self.turn)
 
     def _goal(self, *, announced: bool) -> Goal:
         return Goal.CIFT if announced else Goal.EITHER
@@ -255,17 +315,17 @@ class _Mind:
         best = max(
             self._prospects((*rack, tile), announced=announced), key=lambda option: option.chance
         )
-        return best.tile is not tile and best.chance > by_stock * _CLEARLY_MORE
+        return best.tile is not tile and best.chance > by_stock
 
     def _drawing(self, goal: Goal) -> float:
         """The chance to finish first, this way, with a draw from the stock."""
         hand = evaluate(self.outlook.rack, self.outlook.okey, goal, self.outlook.unseen)
         return self._chances(goal).drawing(hand.distance, hand.copies / self.unseen, self.turn)
 
-    def _mindful_of_the_gift(self, option: _Prospect) -> _Prospect:
-        """The option at what it leaves once the next player has been given the tile."""
+    def _mindful_of_the_gift(self, option: _Prospect) -> float:
+        """What the option leaves once the next player has been given the tile."""
         cost = gift(option.tile, self.outlook, self.view.seats[self.view.viewer], self.next_player)
-        return replace(option, chance=shifted(option.chance, -cost / self.company.opponents))
+        return shifted(option.chance, -cost / self.company.opponents)
 
     def _prospects(self, rack: Sequence[Tile], *, announced: bool) -> Iterator[_Prospect]:
         """What each discard that keeps the rack as near as it is would leave, on each way."""
@@ -290,6 +350,7 @@ class _Mind:
         weight = _SHAPE[min(near, len(_SHAPE) - 1)]
         options.sort(key=lambda option: (-shape[option[0]], lot(self.seed, option[0])))
         for tile, rest in options:
-            copies = evaluate(rest, okey, goal, self.outlook.unseen).copies
-            share = copies / self.unseen * math.exp(weight * (shape[tile] - best))
-            yield _Prospect(tile, self._chances(goal).waiting(near, share, self.turn))
+            waits = evaluate(rest, okey, goal, self.outlook.unseen)
+            share = waits.copies / self.unseen * math.exp(weight * (shape[tile] - best))
+            chance = self._chances(goal).waiting(near, share, self.turn)
+            yield _Prospect(tile, chance, goal, rest, waits)

@@ -9,7 +9,7 @@ import pytest
 from okey.arena.contest import play_deal
 from okey.arena.figures import Figures, summarise
 from tests.bench import arena
-from tests.bench.arena import LINES, SEED, Line, is_reached
+from tests.bench.arena import LINES, Line, is_reached
 
 TUNING_SEED = 1
 
@@ -41,8 +41,8 @@ def test_the_better_one_wins(challenger: str, opponent: str, deals: int, least: 
 def test_no_line_of_the_long_arena_is_out_of_reach(line: Line) -> None:
     """W4: on part of the arena's own deals, a line may be missed by chance but not clearly."""
     deals = line.deals // 10
-    found = figures(line, deals, SEED)
-    asked = line.contest(SEED).chance if line.floor is None else line.floor
+    found = figures(line, deals, line.seed)
+    asked = line.contest(line.seed).chance if line.floor is None else line.floor
     assert found.round_wins is not None
     assert found.round_wins.high >= asked
 

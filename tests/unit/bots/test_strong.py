@@ -132,6 +132,24 @@ def test_takes_what_finishes_and_what_makes_finishing_likelier(
     assert strong(view(rack, takeable=takeable)) == draw
 
 
+@pytest.mark.parametrize(
+    ("rack", "thoughts"),
+    [
+        # The last tile: with B10 gone more of what may come makes the wait better.
+        ("Y2 B11 Y11 Y9 B1 K9 K13 Y3 R11 B9 B3 K11 B4 Y4 B10", "K13 K13 B10"),
+        # Two away: fewer tiles bring it nearer without B7, but more finish it then.
+        ("B7 B12 Y8 Y4 K12 Y1 R8 Y2 B8 K11 R8 B11 Y9 K13 K12", "K12 K12 B7 B7 B7"),
+        # Six away: the hand that stays decides alone.
+        ("R1 R5 R9 R13 Y3 Y7 Y11 B1 B5 B9 B13 K3 K7 K11 Y2", "Y7 Y2 R1"),
+    ],
+)
+def test_looks_at_the_good_discards_one_draw_further(rack: str, thoughts: str) -> None:
+    """U1: the answers come as a series; its second part begins with the best of the first."""
+    seen = view(rack, [L.DISCARD], own_turns=4)
+    expected = [Discard(Tile.parse(tile)) for tile in thoughts.split()]
+    assert list(answers(seen, BotLevel.STRONG, False, 1)) == expected
+
+
 def test_draws_from_where_it_may() -> None:
     assert strong(view(WON)) == STOCK
     assert strong(view(WON, [L.DRAW_STOCK], takeable="R8")) == STOCK
