@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 import grpc
 from google.rpc import status_pb2
@@ -13,6 +13,9 @@ from google.rpc import status_pb2
 from okey_runtime.errors import STATUS_DETAILS_KEY, status_code
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+
+_READ_WITHIN_S: Final = 1.0
+"""How long a call is kept for its caller to take the status."""
 
 
 async def abort_with(context: Context, status: status_pb2.Status) -> NoReturn:
@@ -34,8 +37,10 @@ async def abort(
     """
     try:
         if not context.done():
-            with suppress(grpc.aio.InternalError):  # the caller has gone meanwhile
-                await context.abort(code, message, trailing)
+            # The caller has gone meanwhile; or it does not read, and is told once it does.
+            with suppress(grpc.aio.InternalError, TimeoutError):
+                async with asyncio.timeout(_READ_WITHIN_S):
+                    await context.abort(code, message, trailing)
         # An aborted call answers whatever is asked of it with the error of its abort, and gRPC
         # wants to see that very one.
         await context.send_initial_metadata(())

@@ -8,7 +8,7 @@ loop rests, or for another core, and then tells of all that has come meanwhile.
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import grpc
 
@@ -16,7 +16,8 @@ import grpc
 def start_grpc() -> None:
     """Start what all servers and channels of the process share; nothing where it runs already.
 
-    Where the system knows no batch threads or allows none, these are like any others.
+    Where the system knows no batch threads or allows none, or somebody chose a policy for this
+    process, these are like any others.
     """
     with _giving_way():
         grpc.aio.init_grpc_aio()
@@ -25,13 +26,14 @@ def start_grpc() -> None:
 @contextmanager
 def _giving_way() -> Iterator[None]:
     """Threads that begin within inherit it; the one that is here has its own policy again after."""
-    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
-    try:
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    except OSError:
-        yield
-        return
+    is_batch = False
+    with suppress(AttributeError, OSError):  # not Linux; not allowed
+        # From another policy batch may be the better one, or there may be no way back.
+        if os.sched_getscheduler(0) == os.SCHED_OTHER:
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+            is_batch = True
     try:
         yield
     finally:
-        os.sched_setscheduler(0, policy, parameters)
+        if is_batch:
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))

@@ -1,8 +1,7 @@
 """EventService: the events of all tables for other teams, as a spectator may see them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import grpc
@@ -11,6 +10,8 @@ from okey.api.events.v1 import events_pb2, events_pb2_grpc
 from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity
+from okey_runtime.interceptors import writes_itself
+from okey_runtime.unread import Cut
 from services.engine.feed import Feed, Page
 from services.engine.shedding import Shedding
 
@@ -22,6 +23,7 @@ UNREAD_FOR_S: Final = 60.0
 
 End = events_pb2.SubscribeEndReason
 Context = grpc.aio.ServicerContext[Any, Any]
+Write = Callable[[bytes], Awaitable[None]]
 
 
 class EventServicer(events_pb2_grpc.EventServiceServicer):
@@ -37,33 +39,33 @@ class EventServicer(events_pb2_grpc.EventServiceServicer):
         """End every stream, with its cursor."""
         self._stopping.set()
 
-    async def Subscribe(
-        self, request: events_pb2.SubscribeRequest, context: Context
-    ) -> AsyncIterator[Any]:
-        """Every row after the cursor. Who takes no page for a minute is cancelled."""
+    @writes_itself
+    async def Subscribe(self, request: events_pb2.SubscribeRequest, context: Context) -> None:
+        """Every row after the cursor. Who takes no page for a minute is cut."""
         self._shedding.refuse_if_busy()
-        with self._shedding.stream():
-            async with aclosing(self._rows(request.cursor)) as responses:
-                async for response in responses:
-                    yield response
+        cut = Cut()
+        with self._shedding.stream(), cut.telling():
+            end = await self._write_rows(request.cursor, context.write, cut)
+            await context.write(end.SerializeToString())
 
-    async def _rows(self, cursor: str) -> AsyncGenerator[Any, None]:
+    async def _write_rows(
+        self, cursor: str, write: Write, cut: Cut
+    ) -> events_pb2.SubscribeResponse:
+        """Write the rows that come; returns the stream's last message."""
         position, archived = await self._feed.start(cursor)
         left_s = max(0, current_identity().expires_ms - self._clock.now_ms()) / 1000
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None, "streams are served by tasks"
+        loop = asyncio.get_running_loop()
         expired = asyncio.Event()
         expiry = loop.call_later(left_s, expired.set)
         try:
             while True:
                 page = await self._next(position, archived, expired)
                 if not isinstance(page, Page):
-                    yield events_pb2.SubscribeResponse(cursor=str(position), end=page)
-                    return
-                unread = loop.call_later(UNREAD_FOR_S, task.cancel)
+                    return events_pb2.SubscribeResponse(cursor=str(position), end=page)
+                unread = loop.call_later(UNREAD_FOR_S, cut.now)
                 try:
                     for row in page.rows:
-                        yield row
+                        await write(row)
                 finally:
                     unread.cancel()
                 position = page.last

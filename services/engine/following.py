@@ -9,6 +9,7 @@ from okey.api.engine.v1 import engine_pb2
 from okey.table.view import view
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Identity
+from okey_runtime.unread import Cut
 from services.engine.actor import TableActor
 from services.engine.errors import NotOwner
 from services.engine.metrics import REDIRECTED
@@ -31,15 +32,15 @@ class From:
 def watching(actor: TableActor, identity: Identity, start: From, clock: Clock) -> Iterator[Watcher]:
     """A place among the table's watchers until the block is left, or the caller's token ends.
 
-    The task that holds it is cancelled where a stream that was to end is not read.
+    Raises ``StreamNotRead`` in the task that holds it where a stream that was to end is not read.
     """
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None, "streams are served by tasks"
-    watcher = actor.watchers.add(identity.player, with_view=start.with_view, cut=task.cancel)
+    loop, cut = asyncio.get_running_loop(), Cut()
+    watcher = actor.watchers.add(identity.player, with_view=start.with_view, cut=cut.now)
     left_s = max(0, identity.expires_ms - clock.now_ms()) / 1000
     expiry = loop.call_later(left_s, watcher.end, StreamEndReason.STREAM_END_REASON_TOKEN_EXPIRED)
     try:
-        yield watcher
+        with cut.telling():
+            yield watcher
     finally:
         expiry.cancel()
         actor.watchers.remove(watcher)

@@ -100,7 +100,9 @@ class PlayStreams:
                 reading = asyncio.create_task(commands.read(requests))
                 try:
                     end = await follow(actor, watcher, start, self._clock, context.write)
-                    for late in await commands.rest():
+                    with watcher.waited_for():
+                        rest = await commands.rest()
+                    for late in rest:
                         await context.write(late)
                     if end.reason != _NO_REASON:
                         await context.write(engine_pb2.PlayResponse(end=end).SerializeToString())

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -103,6 +104,15 @@ class Watcher:
                 WATCHERS_CUT.labels(StreamEndReason.Name(reason)).inc()
             self._wake_up()
             self._cutting = self._loop.call_later(CUT_AFTER_S, self._cut)
+
+    @contextmanager
+    def waited_for(self) -> Iterator[None]:
+        """While the stream that was to end waits for others than its reader, which has as long as
+        ever afterwards.
+        """
+        self.close()
+        yield
+        self._cutting = self._loop.call_later(CUT_AFTER_S, self._cut)
 
     def close(self) -> None:
         """The stream is over."""

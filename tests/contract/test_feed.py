@@ -2,10 +2,11 @@
 
 import asyncio
 import runpy
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, text
@@ -17,6 +18,8 @@ from okey_runtime.clock import VirtualClock
 from okey_runtime.database import Database, Isolation
 from okey_runtime.identity import Identity, Role, set_current_identity
 from okey_runtime.migrations import migrate
+from okey_runtime.unread import Cut, StreamNotRead
+from services.engine import event_servicer
 from services.engine.app import MIGRATIONS
 from services.engine.appending import Append, Taken, append_batch
 from services.engine.archive import Archive
@@ -200,6 +203,30 @@ class Idle:
     waiting: int = 0
 
 
+async def rows_of(servicer: EventServicer) -> AsyncGenerator[bytes, None]:
+    """What it writes, each row once the one before was taken."""
+    rows: asyncio.Queue[bytes] = asyncio.Queue()
+    taken = asyncio.Semaphore(0)
+
+    async def write(row: bytes) -> None:
+        rows.put_nowait(row)
+        await taken.acquire()
+
+    writing = asyncio.create_task(servicer._write_rows("", write, Cut()))
+    try:
+        while True:
+            getting = asyncio.create_task(rows.get())
+            await asyncio.wait({getting, writing}, return_when=asyncio.FIRST_COMPLETED)
+            if writing.done():
+                getting.cancel()
+                await writing
+                return
+            yield getting.result()
+            taken.release()
+    finally:
+        writing.cancel()
+
+
 @pytest.mark.parametrize("is_archived_before", [False, True])
 async def test_a_stream_is_open_while_rows_that_come_next_are_archived(
     database: Database, is_archived_before: bool
@@ -216,7 +243,7 @@ async def test_a_stream_is_open_while_rows_that_come_next_are_archived(
     shedding = Shedding(Limits(lag_ms=1, rows=1, streams=1), Idle(), Idle())
     expires_ms = clock.now_ms() + 600_000
     set_current_identity(Identity("team", frozenset({Role.INTEGRATOR}), "", expires_ms))
-    async with aclosing(EventServicer(reader, clock, shedding)._rows("")) as stream:
+    async with aclosing(rows_of(EventServicer(reader, clock, shedding))) as stream:
         for _ in range(PAGE_ROWS):
             await anext(stream)
         if is_archived_before:
@@ -226,6 +253,27 @@ async def test_a_stream_is_open_while_rows_that_come_next_are_archived(
         await Archive(database).move(B, now_ms=9)
         with pytest.raises(CursorTooOld):
             await anext(stream)
+
+
+class Unread:
+    """The context of a stream whose reader takes nothing."""
+
+    async def write(self, row: bytes) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_a_stream_of_which_nothing_is_taken_is_cut(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_servicer, "UNREAD_FOR_S", 0.01)
+    await Journal(database).append([row(A, 1)])
+    clock = VirtualClock()
+    shedding = Shedding(Limits(lag_ms=1, rows=1, streams=1), Idle(), Idle())
+    expires_ms = clock.now_ms() + 600_000
+    set_current_identity(Identity("team", frozenset({Role.INTEGRATOR}), "", expires_ms))
+    subscribe: Any = EventServicer(Feed(database, clock), clock, shedding).Subscribe
+    with pytest.raises(StreamNotRead):
+        await subscribe(events_pb2.SubscribeRequest(), Unread())
 
 
 async def test_a_stream_that_began_after_the_archive_passes_its_rows(database: Database) -> None:

@@ -2,22 +2,26 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
-from sqlalchemy import Connection, make_url, select, update
+from prometheus_client import REGISTRY
+from sqlalchemy import Connection, Select, make_url, select, update
 
 from okey.api.engine.v1 import engine_pb2
+from okey_runtime.clock import SystemClock
 from okey_runtime.database import Database
 from okey_runtime.identity import Role
 from okey_runtime.postgres import postgres_engine
 from okey_runtime.server import ServiceServer
 from okey_runtime.status import OK, WARNING
+from services.engine import watching
 from services.engine.forwarding import FORWARDED_BY
-from services.engine.schema import members, shards
+from services.engine.schema import feed, members, shards
 from services.engine.shards import SHARD_COUNT, shard_of
 from tests.integration.engine.platform import (
     Ended,
@@ -37,6 +41,8 @@ QUICK = {"lease_ms": 1_500, "renew_ms": 250}
 NONCE = "nonce-of-bert"
 WAITS_S = 0.3
 """How long a command is not answered that waits for its table."""
+CUT_AFTER_S = 0.5
+"""How long a stream that has ended may be unread."""
 
 
 class Three:
@@ -289,6 +295,39 @@ async def test_a_command_waits_no_longer_for_its_table_than_its_caller_does(
     assert (stream.results[-1].request_id, reason_of(stream.results[-1])) == (NONCE, "")
 
 
+async def test_a_stream_whose_commands_wait_for_long_is_not_cut_for_that(
+    three: Three, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its reader has read everything: its time to read the end begins once they are answered."""
+    monkeypatch.setattr(watching, "CUT_AFTER_S", CUT_AFTER_S)
+    clock = SystemClock()
+    table_id, owner, to = await _waiting_table(three)
+    async with stream_of(three.world, "bert", table_id) as stream:
+        ended = _ended_by_a_move()
+        async with AsyncExitStack() as unwritten:
+            async with kept_from_moving(postgres_url, owner):
+                await stream.attach()
+                moving = await _begin_move(three, table_id, to)
+                _, answering = await _until_one_waits(stream)
+                # From here on no engine can write a row.
+                await unwritten.enter_async_context(kept_waiting(postgres_url, select(feed)))
+            async with asyncio.timeout(10):
+                while _ended_by_a_move() == ended:
+                    await clock.sleep_until_ms(clock.monotonic_ms() + 10)
+            await clock.sleep_until_ms(clock.monotonic_ms() + round(1_500 * CUT_AFTER_S))
+        await moving
+        await answering
+        await stream.rest()
+    assert reason_of(stream.results[-1]) == ""
+    assert stream.end is not None
+    assert stream.end.reason == Ended.STREAM_END_REASON_MOVED
+
+
+def _ended_by_a_move() -> float:
+    labels = {"reason": "STREAM_END_REASON_MOVED"}
+    return REGISTRY.get_sample_value("okey_engine_watchers_cut_total", labels) or 0
+
+
 async def test_a_stream_finds_its_table_where_it_was_given_just_now(
     three: Three, postgres_url: str
 ) -> None:
@@ -316,11 +355,17 @@ async def test_a_stream_finds_its_table_where_it_was_given_just_now(
 @asynccontextmanager
 async def kept_from_moving(postgres_url: str, engine: str) -> AsyncIterator[None]:
     """While the block runs, what the engine begins to hand over does not arrive."""
+    async with kept_waiting(postgres_url, select(members).where(members.c.engine == engine)):
+        yield
+
+
+@asynccontextmanager
+async def kept_waiting(postgres_url: str, rows: Select[Any]) -> AsyncIterator[None]:
+    """While the block runs, whoever writes to these rows waits."""
     database = postgres_engine(make_url(postgres_url), 1)
-    own_row = select(members).where(members.c.engine == engine)
     try:
         async with database.begin() as connection:
-            await connection.execute(own_row.with_for_update())
+            await connection.execute(rows.with_for_update())
             yield
     finally:
         await database.dispose()

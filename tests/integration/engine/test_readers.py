@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -13,7 +14,7 @@ from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import SystemClock
-from tests.integration.engine.platform import Phase, Platform, Player, platform
+from tests.integration.engine.platform import Phase, Platform, Player, platform, refused
 
 pytestmark = pytest.mark.long
 
@@ -52,8 +53,10 @@ async def played(world: Platform, table_id: str) -> None:
     await asyncio.gather(*(player.until_phase(Phase.PHASE_SETTLING) for player in players))
 
 
-async def test_a_reader_that_does_not_read_is_cut_and_nobody_notices(tmp_path: Path) -> None:
-    """It has its connection and answers pings, but takes no message: its place is free again."""
+async def test_a_reader_that_does_not_read_is_cut_and_nobody_else_notices(tmp_path: Path) -> None:
+    """It has its connection and answers pings, but takes no message: its place is free again, and
+    when it reads on it is told, rather than wait for ever.
+    """
     async with platform(tmp_path, clock_factor=10) as world:
         table_id = await klasik(world)
         token = world.issuer.metadata("zoe")
@@ -66,6 +69,13 @@ async def test_a_reader_that_does_not_read_is_cut_and_nobody_notices(tmp_path: P
             await played(world, table_id)
             assert cut() == before + 1
             await left(0, within_s=15)
+            assert (await refused(read_on(stream))).reason == "STREAM_NOT_READ"
+
+
+async def read_on(stream: Any) -> None:
+    async with asyncio.timeout(10):
+        while await stream.read() is not grpc.aio.EOF:
+            pass
 
 
 @asynccontextmanager

@@ -89,7 +89,7 @@ async def test_the_next_try_goes_to_the_engine_that_a_refusal_names() -> None:
     assert there.requests == ["request"]
 
 
-@pytest.mark.parametrize("reason", ["TABLE_BUSY", "ENGINE_BUSY"])
+@pytest.mark.parametrize("reason", ["TABLE_BUSY", "ENGINE_BUSY", "STREAM_NOT_READ"])
 async def test_who_is_busy_is_asked_again(reason: str) -> None:
     busy = error(grpc.StatusCode.RESOURCE_EXHAUSTED, reason)
     assert await Calls(JumpingClock(), POLICY).unary(Method(busy, "done"), "request") == "done"

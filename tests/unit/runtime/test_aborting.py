@@ -6,10 +6,13 @@ import asyncio
 import gc
 import logging
 from collections.abc import Iterator
+from typing import Any
 
+import grpc
 import pytest
 import structlog
 
+from okey_runtime import aborting
 from okey_runtime.server import ServiceServer
 from tests.unit.runtime.caller import KINDS, ask
 from tests.unit.runtime.conftest import Connect
@@ -80,3 +83,26 @@ async def test_a_caller_that_has_gone_is_no_error(
     assert app.log[-1] == "gone"
     assert [line for line in logged if line["log_level"] == "error"] == []
     assert [record.getMessage() for record in caplog.records] == []
+
+
+class Unread:
+    """The context of a call whose caller has its connection and takes nothing."""
+
+    def done(self) -> bool:
+        return False
+
+    async def abort(self, *_: object) -> None:
+        await asyncio.Event().wait()
+
+    async def send_initial_metadata(self, _: object) -> None:
+        raise grpc.aio.AbortError("it was aborted")
+
+
+async def test_a_call_ends_whether_or_not_its_caller_takes_the_status(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """gRPC has it, and gives it to the caller when that reads again."""
+    monkeypatch.setattr(aborting, "_READ_WITHIN_S", 0.01)
+    context: Any = Unread()
+    with pytest.raises(grpc.aio.AbortError):
+        await aborting.abort(context, grpc.StatusCode.RESOURCE_EXHAUSTED, "not read", ())

@@ -7,12 +7,13 @@ from textwrap import dedent
 
 _SHOW = """
 import asyncio, errno, json, os
+from os import sched_getscheduler
 import grpc
 from okey_runtime.grpc_threads import start_grpc
 
 def policies():
     threads = map(int, os.listdir("/proc/self/task"))
-    return {thread: os.sched_getscheduler(thread) for thread in threads}
+    return {thread: sched_getscheduler(thread) for thread in threads}
 
 async def main():
     before = policies()
@@ -52,4 +53,20 @@ def test_where_that_is_forbidden_grpc_runs_all_the_same() -> None:
     """)
     policies = shown(forbid)
     assert policies["new"]
+    assert set(policies["new"]) == {0}
+
+
+def test_where_the_system_knows_no_policies_grpc_runs_all_the_same() -> None:
+    """As on macOS."""
+    missing = dedent("""
+        for name in ("SCHED_BATCH", "sched_getparam", "sched_getscheduler", "sched_setscheduler"):
+            delattr(os, name)
+    """)
+    assert set(shown(missing)["new"]) == {0}
+
+
+def test_where_somebody_chose_another_policy_it_stays() -> None:
+    """Batch threads would go before an idle loop; a real-time policy is not always given again."""
+    policies = shown("os.sched_getscheduler = lambda _: os.SCHED_FIFO")
+    assert policies["loop"] == [0, 0]
     assert set(policies["new"]) == {0}
