@@ -26,11 +26,14 @@ async def think(answers: Iterator[Action], time_left_s: Callable[[], float]) -> 
     """The last of ``answers``, each better than the one before, or the last for which there was
     time; the first in any case.
 
-    Other calls get their turn between any two of them.
+    Other calls get their turn between any two of them, and may take long: the time is looked at
+    again when they have had it.
     """
     best = next(answers)
     while time_left_s() > RESERVE_S:
         await asyncio.sleep(0)
+        if time_left_s() <= RESERVE_S:
+            break  # the others took what was left
         better = next(answers, None)
         if better is None:
             return Thought(best, is_complete=True)

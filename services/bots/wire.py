@@ -7,12 +7,14 @@ from typing import Final
 from okey.api.engine.v1 import table_pb2
 from okey.errors import InvalidInput
 from okey.rules.tile import okey_of
+from okey.rules.variant import Mode
 from okey.table.legal import LegalAction
 from okey.table.view import SPECTATOR, RoundView, TableView
 from okey_client.pure import pure_view
 from okey_runtime.codec import UndecodableMessage
 
 _SEAT_COUNTS: Final = (2, 4)
+_PARTNERS: Final = 4
 _HELD: Final = 14
 _COPIES: Final = 2
 _BEFORE_THE_DRAW: Final = frozenset({LegalAction.DRAW_STOCK, LegalAction.DRAW_DISCARD})
@@ -47,6 +49,8 @@ def _contradictions(seen: TableView) -> Iterator[str]:
     count = seen.config.seat_count
     if count not in _SEAT_COUNTS:
         yield f"seat_count is {count}, a table has 2 or 4 seats"
+    if seen.config.mode is Mode.ESLI and count != _PARTNERS:
+        yield f"seat_count is {count}, ESLI has {_PARTNERS} (O2)"
     numbers = [seat.seat for seat in seen.seats]
     if numbers != list(range(count)):
         yield f"{len(numbers)} seats, which are not 0 to {count - 1} in order"
@@ -61,6 +65,8 @@ def _contradictions_of_round(seen: TableView, played: RoundView) -> Iterator[str
     playing = list(played.playing)
     if len(playing) < _SEAT_COUNTS[0] or playing != sorted(set(playing) & set(range(count))):
         yield f"playing is {playing[:8]}, not two or more of {count} seats in order"
+    if seen.config.mode is Mode.ESLI and len(playing) < _PARTNERS:
+        yield f"playing is {playing}, all four of ESLI play (O2)"
     for name, seat in (("dealer", played.dealer), ("starter", played.starter)):
         if not 0 <= seat < count:
             yield f"{name} is {seat}, of {count} seats"

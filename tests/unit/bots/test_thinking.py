@@ -27,7 +27,7 @@ SERIES = [Discard(Tile.R1), Discard(Tile.R2), Discard(Tile.R3)]
 
 
 def clock(*left_s: float) -> Callable[[], float]:
-    """The time left, at each look."""
+    """The time left, at each look: before others get their turn and after it."""
     looks = iter(left_s)
     return lambda: next(looks)
 
@@ -35,10 +35,11 @@ def clock(*left_s: float) -> Callable[[], float]:
 @pytest.mark.parametrize(
     ("left_s", "expected"),
     [
-        ([9.0, 9.0, 9.0], Thought(SERIES[2], is_complete=True)),
-        ([9.0, RESERVE_S], Thought(SERIES[1], is_complete=False)),
+        ([9.0] * 6, Thought(SERIES[2], is_complete=True)),
+        ([9.0, 9.0, RESERVE_S], Thought(SERIES[1], is_complete=False)),
+        ([9.0, RESERVE_S], Thought(SERIES[0], is_complete=False)),
         ([-1.0], Thought(SERIES[0], is_complete=False)),
-        ([float("inf")] * 3, Thought(SERIES[2], is_complete=True)),
+        ([float("inf")] * 6, Thought(SERIES[2], is_complete=True)),
     ],
 )
 async def test_the_best_answer_for_which_there_was_time(
@@ -84,3 +85,19 @@ async def test_thoughts_take_turns() -> None:
 
     await asyncio.gather(*(think(series(name), lambda: 9.0) for name in "ab"))
     assert said == list("ababab")
+
+
+async def test_thoughts_of_others_cost_nobody_his_answer() -> None:
+    """U10: whose time runs out while others think says what he has."""
+    left_s = 9.0
+
+    def long() -> Iterator[Action]:
+        nonlocal left_s
+        yield SERIES[0]
+        left_s = RESERVE_S
+        yield SERIES[1]
+
+    _, thought = await asyncio.gather(
+        think(long(), lambda: 9.0), think(iter(SERIES), lambda: left_s)
+    )
+    assert thought == Thought(SERIES[0], is_complete=False)

@@ -171,3 +171,19 @@ def test_a_waiting_seats_view_is_read() -> None:
     assert view_from(sent).round is not None
     sent.ClearField("round")
     assert view_from(sent).round is None
+
+
+def eslis(seat_count: int) -> table_pb2.TableView:
+    seen = view(f"{HELD} R1", piles=("",) * seat_count, mode=Mode.ESLI)
+    return encode(seen, table_pb2.TableView)
+
+
+def test_partners_play_four_and_all_of_them() -> None:
+    """O2: two pairs; a view without an opponent, or without seats for partners, is refused."""
+    sent = eslis(4)
+    assert view_from(sent).config.mode is Mode.ESLI
+    sent.round.playing[:] = (0, 2)
+    with pytest.raises(ViewMalformed, match=r"playing is \[0, 2\], all four of ESLI play"):
+        view_from(sent)
+    with pytest.raises(ViewMalformed, match="seat_count is 2, ESLI has 4"):
+        view_from(eslis(2))
