@@ -13,7 +13,7 @@ from okey_runtime.access import AccessTable
 from okey_runtime.deadline import timeout_s
 from okey_runtime.identity import Role
 from services.bots.metrics import ANSWERS
-from services.bots.thinking import think
+from services.bots.thinking import Thinking
 from services.bots.wire import view_from
 
 SERVICE: Final = "okey.api.bots.v1.BotService"
@@ -24,6 +24,9 @@ ACCESS: Final = AccessTable.of(SERVICE, {"ChooseAction": {Role.ENGINE}})
 class BotServicer(bots_pb2_grpc.BotServiceServicer):
     """Answers from the request alone; it was checked for shape and role before it comes here."""
 
+    def __init__(self) -> None:
+        self._thinking = Thinking()
+
     async def ChooseAction(
         self,
         request: bots_pb2.ChooseActionRequest,
@@ -32,7 +35,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         """One action for the seat to move, the best for which the call has time."""
         level = BotLevel(request.level or BotLevel.NORMAL)
         series = answers(view_from(request.view), level, request.is_stand_in, request.seed)
-        thought = await think(series, _time_left_s)
+        thought = await self._thinking.think(series, _time_left_s)
         ANSWERS.labels(level.name, "COMPLETE" if thought.is_complete else "CUT_SHORT").inc()
         return bots_pb2.ChooseActionResponse(action=action_message(thought.action))
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import Any, cast
 
 import pytest
@@ -20,14 +21,15 @@ from okey_client.pure import action_message
 from okey_runtime.codec import encode
 from okey_runtime.deadline import set_deadline
 from services.bots.servicer import BotServicer
-from services.bots.thinking import RESERVE_S, Thought, think
+from services.bots.thinking import RESERVE_S, Thinking, Thought
 from tests.unit.bots.views import view
 
-SERIES = [Discard(Tile.R1), Discard(Tile.R2), Discard(Tile.R3)]
+SERIES = [Discard(tile) for tile in (Tile.R1, Tile.R2, Tile.R3, Tile.R4, Tile.R5)]
+AT_ONCE = 3
 
 
 def clock(*left_s: float) -> Callable[[], float]:
-    """The time left, at each look: before others get their turn and after it."""
+    """The time left, at each look: before the call waits for its turn, then after others had it."""
     looks = iter(left_s)
     return lambda: next(looks)
 
@@ -35,18 +37,29 @@ def clock(*left_s: float) -> Callable[[], float]:
 @pytest.mark.parametrize(
     ("left_s", "expected"),
     [
-        ([9.0] * 6, Thought(SERIES[2], is_complete=True)),
-        ([9.0, 9.0, RESERVE_S], Thought(SERIES[1], is_complete=False)),
-        ([9.0, RESERVE_S], Thought(SERIES[0], is_complete=False)),
-        ([-1.0], Thought(SERIES[0], is_complete=False)),
-        ([float("inf")] * 6, Thought(SERIES[2], is_complete=True)),
+        ([9.0] * 4, Thought(SERIES[4], is_complete=True)),
+        ([9.0, 9.0, RESERVE_S], Thought(SERIES[3], is_complete=False)),
+        ([9.0, RESERVE_S], Thought(SERIES[2], is_complete=False)),
+        ([-1.0, -1.0], Thought(SERIES[2], is_complete=False)),
+        ([float("inf")] * 4, Thought(SERIES[4], is_complete=True)),
     ],
 )
 async def test_the_best_answer_for_which_there_was_time(
     left_s: list[float], expected: Thought
 ) -> None:
     """U10: an answer in time is worth more than the best one too late."""
-    assert await think(iter(SERIES), clock(*left_s)) == expected
+    assert await Thinking().think(iter(SERIES), clock(*left_s)) == expected
+
+
+@pytest.mark.parametrize("count", [1, 2])
+async def test_a_short_series_needs_no_turn(count: int) -> None:
+    """Easy and normal bots, and every draw, wait for nobody's long thought."""
+    thinking = Thinking()
+    others = asyncio.create_task(thinking.think(repeat(SERIES[0]), lambda: 9.0))
+    await asyncio.sleep(0)
+    thought = await thinking.think(iter(SERIES[:count]), clock())
+    assert thought == Thought(SERIES[count - 1], is_complete=True)
+    others.cancel()
 
 
 def counted(code: str) -> float:
@@ -55,15 +68,17 @@ def counted(code: str) -> float:
 
 
 @pytest.mark.parametrize(
-    ("remaining_s", "code", "index"), [(None, "COMPLETE", -1), (RESERVE_S, "CUT_SHORT", 0)]
+    ("remaining_s", "code", "index"),
+    [(None, "COMPLETE", -1), (RESERVE_S, "CUT_SHORT", AT_ONCE - 1)],
 )
 async def test_the_calls_own_deadline_counts(
     remaining_s: float | None, code: str, index: int
 ) -> None:
     """U10: without a deadline a strong bot thinks everything out."""
-    seen = view("Y1 Y2 Y6 B5 B6 B9 R4 Y4 K7 K11 K12 K2 R13 R10 R6", [LegalAction.DISCARD])
+    rack = "B2 K2 K8 K7 Y3 Y7 Y4 B8 B10 Y9 R1 K12 B1 B12 Y8"
+    seen = view(rack, [LegalAction.DISCARD])
     series = list(answers(seen, BotLevel.STRONG, False, 1))
-    assert series[0] != series[-1]
+    assert series[AT_ONCE - 1] != series[-1]
     before = counted(code)
     set_deadline(remaining_s)
     request = bots_pb2.ChooseActionRequest(
@@ -74,8 +89,8 @@ async def test_the_calls_own_deadline_counts(
     assert counted(code) == before + 1
 
 
-async def test_thoughts_take_turns() -> None:
-    """One call's long thought does not keep the others waiting."""
+async def test_who_comes_has_its_first_answers_before_others_go_on() -> None:
+    """Then one after another is thought out, in the order in which they came."""
     said: list[str] = []
 
     def series(name: str) -> Iterator[Action]:
@@ -83,21 +98,27 @@ async def test_thoughts_take_turns() -> None:
             said.append(name)
             yield action
 
-    await asyncio.gather(*(think(series(name), lambda: 9.0) for name in "ab"))
-    assert said == list("ababab")
+    thinking = Thinking()
+    await asyncio.gather(*(thinking.think(series(name), lambda: 9.0) for name in "abc"))
+    assert "".join(said) == "aaabbbccc" + "aabbcc"
 
 
-async def test_thoughts_of_others_cost_nobody_his_answer() -> None:
-    """U10: whose time runs out while others think says what he has."""
-    left_s = 9.0
+async def test_whose_time_ends_before_its_turn_is_answered_with_what_it_has() -> None:
+    """U10: many may think at once; the first answers of each are there all the same."""
+    thinking = Thinking()
+    others = asyncio.create_task(thinking.think(repeat(SERIES[0]), lambda: 9.0))
+    await asyncio.sleep(0)
+    waits = (thinking.think(iter(SERIES), lambda: RESERVE_S + 0.01) for _ in range(200))
+    thoughts = await asyncio.gather(*waits)
+    assert set(thoughts) == {Thought(SERIES[AT_ONCE - 1], is_complete=False)}
+    others.cancel()
 
-    def long() -> Iterator[Action]:
-        nonlocal left_s
-        yield SERIES[0]
-        left_s = RESERVE_S
-        yield SERIES[1]
 
-    _, thought = await asyncio.gather(
-        think(long(), lambda: 9.0), think(iter(SERIES), lambda: left_s)
-    )
-    assert thought == Thought(SERIES[0], is_complete=False)
+async def test_a_call_that_is_given_up_leaves_its_turn_to_the_next() -> None:
+    thinking = Thinking()
+    others = asyncio.create_task(thinking.think(repeat(SERIES[0]), lambda: 9.0))
+    await asyncio.sleep(0)
+    next_one = asyncio.create_task(thinking.think(iter(SERIES), lambda: 9.0))
+    await asyncio.sleep(0)
+    others.cancel()
+    assert await next_one == Thought(SERIES[-1], is_complete=True)
