@@ -135,11 +135,11 @@ class Watcher:
 
 @dataclass(slots=True)
 class _Kept:
-    """A row of the recent past as it is stored, with who owned which seat before it."""
+    """A row of the recent past as it is stored, with each player's seat before it."""
 
     seq: int
     payload: bytes
-    owners: tuple[str, ...]
+    seated: dict[str, int]
 
 
 class Watchers:
@@ -150,10 +150,8 @@ class Watchers:
         self._watchers: dict[Watcher, None] = {}
         self._kept: deque[_Kept] = deque(maxlen=KEPT_ROWS)
         self._seats: tuple[Seat, ...] = ()
-        self._owners: tuple[str, ...] = ()
+        self._seated: dict[str, int] = {}
         self._allowed = Allowed()
-        self._looked_at: tuple[Seat, ...] = ()
-        self._found: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._watchers)
@@ -182,13 +180,8 @@ class Watchers:
 
     def keep(self, before: TableState | None, row: Row) -> None:
         """Remember a row for those who come back."""
-        seats = before.seats if before is not None else ()
-        if seats is not self._seats:
-            self._seats = seats
-            owners = tuple(seat.player for seat in seats)
-            if owners != self._owners:
-                self._owners = owners  # one tuple for all rows between which nobody moved
-        self._kept.append(_Kept(row.seq, row.payload or encode_events(row.events), self._owners))
+        payload = row.payload or encode_events(row.events)
+        self._kept.append(_Kept(row.seq, payload, self._seated_in(before)))
 
     def missed(
         self, player: str, after_seq: int, seq: int, now_ms: int, names: dict[str, str]
@@ -201,7 +194,7 @@ class Watchers:
         for kept in self._kept:
             if kept.seq > after_seq:
                 events = decode_events(kept.payload)
-                viewers = viewers_along(events, player, _seat_in(kept.owners, player))
+                viewers = viewers_along(events, player, kept.seated.get(player, SPECTATOR))
                 row = Row(kept.seq, 0, events)
                 updates.append(update_message(row, list(viewers), now_ms, names))
         return updates
@@ -227,7 +220,7 @@ class Watchers:
     ) -> None:
         made: dict[tuple[int, int, bool], Shown] = {}
         # Looked up, because a crowd may watch.
-        seats_before, seats_after = self._looked_up(before), self._looked_up(after)
+        seats_before, seats_after = self._seated_in(before), self._seated_in(after)
         for watcher in list(self._watchers):
             was = seats_before.get(watcher.player, SPECTATOR)
             now = seats_after.get(watcher.player, SPECTATOR)
@@ -238,18 +231,12 @@ class Watchers:
                 shown = made[key] = Shown(row.seq, wire)
             watcher.give(shown)
 
-    def _looked_up(self, state: TableState | None) -> dict[str, int]:
-        """Each player's seat; looked up anew only where somebody came or went."""
+    def _seated_in(self, state: TableState | None) -> dict[str, int]:
+        """Each player's seat: one and the same for all rows between which nobody comes or goes."""
         seats = state.seats if state is not None else ()
-        if seats is not self._looked_at:
-            self._looked_at, self._found = seats, _seats_of(seats)
-        return self._found
-
-
-def _seats_of(seats: tuple[Seat, ...]) -> dict[str, int]:
-    """Each player's seat."""
-    return {seat.player: index for index, seat in enumerate(seats) if seat.is_person}
-
-
-def _seat_in(owners: tuple[str, ...], player: str) -> int:
-    return owners.index(player) if player and player in owners else SPECTATOR
+        if seats is not self._seats:
+            self._seats = seats
+            seated = {seat.player: index for index, seat in enumerate(seats) if seat.is_person}
+            if seated != self._seated:
+                self._seated = seated
+        return self._seated
