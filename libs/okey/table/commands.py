@@ -61,12 +61,7 @@ class Context:
     """
 
     now_ms: int
-    draw: Callable[[], SealedSeed]
-
-    @property
-    def fresh(self) -> SealedSeed:
-        """A seed that was never used before."""
-        return self.draw()
+    fresh: Callable[[], SealedSeed]
 
 
 # Moves of a turn

@@ -86,7 +86,7 @@ def end_round(
             laid=laid,
             racks=tuple(tuple(rack) for rack in racks),
             revealed=running.seed,
-            sealed=draft.context.fresh,
+            sealed=draft.context.fresh(),
         )
     )
 

@@ -31,7 +31,7 @@ def open_table(command: OpenTable, context: Context) -> Draft:
     check_config(config)
     fill_deadline_ms = house_fill_deadline(config.house_fill_after_ms, context.now_ms)
     opened = e.TableOpened(
-        config, context.fresh, context.now_ms + config.rules.idle_close_ms, fill_deadline_ms
+        config, context.fresh(), context.now_ms + config.rules.idle_close_ms, fill_deadline_ms
     )
     draft = Draft(evolve(None, opened), context)
     draft.events.append(opened)

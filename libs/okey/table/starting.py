@@ -45,7 +45,7 @@ def _void_before_deal(draft: Draft) -> None:
             operator="",
             note="",
             revealed=before.sealed.seed,
-            sealed=draft.context.fresh,
+            sealed=draft.context.fresh(),
             kasa=before.kasa,
         )
     )

@@ -58,7 +58,7 @@ def _void(draft: Draft, operator: str, note: str) -> None:
             operator=operator,
             note=note,
             revealed=b"" if is_round_revealed else sealed.seed,
-            sealed=sealed if is_round_revealed else draft.context.fresh,
+            sealed=sealed if is_round_revealed else draft.context.fresh(),
             kasa=state.kasa - share,
         )
     )
