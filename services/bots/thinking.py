@@ -16,8 +16,9 @@ A step of thought takes some tens of milliseconds at most.
 """
 
 _AT_ONCE: Final = 3
-"""Answers that a call gets before it has to wait for its turn; where no draw is looked ahead these
-are all, and together take about a millisecond.
+"""Answers that a call gets before it has to wait for its turn. A draw has no more than two, other
+bots than strong one, so that these wait for nobody; strong's third may be the first that looks
+ahead.
 """
 
 _ROUNDS: Final = 12

@@ -2,27 +2,26 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import grpc
 import pytest
 from prometheus_client import REGISTRY
-from sqlalchemy import Connection, Select, make_url, select, update
+from sqlalchemy import Connection, select, update
 
 from okey.api.engine.v1 import engine_pb2
 from okey_runtime.clock import SystemClock
 from okey_runtime.database import Database
 from okey_runtime.identity import Role
-from okey_runtime.postgres import postgres_engine
 from okey_runtime.server import ServiceServer
 from okey_runtime.status import OK, WARNING
 from services.engine import watching
 from services.engine.forwarding import FORWARDED_BY
-from services.engine.schema import feed, members, shards
+from services.engine.schema import feed, shards
 from services.engine.shards import SHARD_COUNT, shard_of
+from tests.integration.engine.held_rows import kept_from_moving, kept_waiting
 from tests.integration.engine.platform import (
     Ended,
     Platform,
@@ -350,25 +349,6 @@ async def test_a_stream_finds_its_table_where_it_was_given_just_now(
         message = await stream.read()
     assert isinstance(message, engine_pb2.WatchTableResponse)
     assert message.WhichOneof("message") == "snapshot", message
-
-
-@asynccontextmanager
-async def kept_from_moving(postgres_url: str, engine: str) -> AsyncIterator[None]:
-    """While the block runs, what the engine begins to hand over does not arrive."""
-    async with kept_waiting(postgres_url, select(members).where(members.c.engine == engine)):
-        yield
-
-
-@asynccontextmanager
-async def kept_waiting(postgres_url: str, rows: Select[Any]) -> AsyncIterator[None]:
-    """While the block runs, whoever writes to these rows waits."""
-    database = postgres_engine(make_url(postgres_url), 1)
-    try:
-        async with database.begin() as connection:
-            await connection.execute(rows.with_for_update())
-            yield
-    finally:
-        await database.dispose()
 
 
 async def _waiting_table(three: Three) -> tuple[str, str, str]:
