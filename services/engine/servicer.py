@@ -69,6 +69,7 @@ ACCESS: Final = AccessTable.of(
         "WatchTable": _WATCHERS,
         "ListEvents": _WATCHERS,
     },
+    {"ListEvents": 20, "ArrangeRack": 5, "GetDisplayNames": 2},
 )
 
 _ARRANGE_EVERY_MS: Final = 200
