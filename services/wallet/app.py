@@ -26,6 +26,7 @@ from services.wallet.books import APPROVAL_EXPIRES_MS, APPROVAL_LIMIT_CHIPS, Hou
 from services.wallet.chain import ChainKeys
 from services.wallet.check import ledger_check
 from services.wallet.engine_client import EngineClient
+from services.wallet.event_watch import EventWatch
 from services.wallet.house_watch import watch_house
 from services.wallet.metrics import CHAIN_KEY
 from services.wallet.operations import Operations
@@ -62,6 +63,8 @@ class WalletSettings(ServiceSettings):
     """How often what was booked is sealed."""
     audit_every_ms: int = Field(default=900_000, ge=1_000)
     """How often the whole ledger is audited."""
+    event_check_every_ms: int = Field(default=30_000, ge=1_000)
+    """How often what was booked since is compared with the engine's events."""
     audit_freezes: bool = False
     """Whether such an audit freezes players' accounts that have a finding."""
     house_every_ms: int = Field(default=300_000, ge=1_000)
@@ -154,7 +157,9 @@ class WalletApp:
             lambda: database.transact(lambda connection: keep_limit(connection, limit, now_ms))
         )
         sealer = None if keys is None else Sealer(database, keys, host.clock)
-        auditor = Auditor(database, host.clock, sealer, self._engine(host))
+        engine = self._engine(host)
+        auditor = Auditor(database, host.clock, sealer, engine)
+        watch = EventWatch(database, host.clock, engine, auditor)
         wallet = Wallet(database, house, host.clock)
         servicer = WalletServicer(
             wallet,
@@ -165,6 +170,7 @@ class WalletApp:
             host.spawn(sealer.run(settings.seal_every_ms), "sealer")
         audits = auditor.run_every(settings.audit_every_ms, freezes=settings.audit_freezes)
         host.spawn(audits, "audits")
+        host.spawn(watch.run_every(settings.event_check_every_ms), "events")
         host.spawn(watch_house(wallet, host.clock, settings.house_every_ms), "house")
         tell_database(host.status, database, settings.database_url, host.clock, MIGRATIONS)
         look = ledger_check(auditor, host.clock, settings.audit_every_ms)

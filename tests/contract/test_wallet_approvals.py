@@ -375,12 +375,12 @@ async def reason_of(work: Awaitable[object]) -> str:
     return "OK"
 
 
-async def test_a_hundred_grants_at_once_do_not_pass_the_limit(office: Office) -> None:
+async def test_grants_at_once_do_not_pass_the_limit(office: Office) -> None:
     """M3: each counts what the others have booked."""
     await office.play.purse("A")
-    works = (outcome_of(office.grant(LIMIT // 10, f"k{each}")) for each in range(100))
+    works = (outcome_of(office.grant(LIMIT // 10, f"k{each}")) for each in range(16))
     outcomes = await asyncio.gather(*works)
-    assert sorted(outcomes) == ["APPROVAL_NEEDED"] * 90 + ["OK"] * 10
+    assert sorted(outcomes) == ["APPROVAL_NEEDED"] * 6 + ["OK"] * 10
     assert await office.play.purse("A") == WELCOME + LIMIT
     assert await office.findings() == []
 
@@ -438,7 +438,7 @@ async def test_a_crash_after_the_approval_is_committed_books_it_once(office: Off
 BOOKED_BY_HAND = (
     "INSERT INTO journals (kind, rules_version, booked_ms, actor, reason, legs) VALUES "
     "('grant', 'v', {ms}, 'ada', 'by hand', "
-    '\'{{"player:A":{chips},"system:issuance":-{chips}}}\')'
+    '\'{{"player:A": {chips}, "system:issuance": -{chips}}}\')'
 )
 
 

@@ -83,7 +83,7 @@ def journal(legs: str, verb: str = "INSERT") -> str:
     escaped = legs.replace(":", "\\:")
     return (
         f"{verb} INTO journals (kind, rules_version, booked_ms, legs) "
-        f"VALUES ('grant', 'x', 0, '{escaped}')"
+        f"VALUES ('settle', 'x', 0, '{escaped}')"
     )
 
 
