@@ -5,8 +5,10 @@ from typing import Annotated, Final
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
+from okey_runtime.identity import display_name
 from services.okeyctl.as_json import json_line
 from services.okeyctl.asking import TIMEOUT_S, ask
 from services.okeyctl.connecting import calls
@@ -60,7 +62,7 @@ def show_list(
             each.account,
             f"{each.chips:+,}",
             each.requester,
-            each.reason,
+            Text(display_name(each.reason)),
             datetime.fromtimestamp(each.expires_at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M"),
         )
     Output().print(table)
