@@ -231,14 +231,13 @@ def keep_request(
     books: Books, key: str, command: GrantChips | ReverseJournal, above: AboveLimit
 ) -> tuple[ApprovalNeeded, Approval] | None:
     """Keep the command until a second operator decides; None where the key was used meanwhile."""
-    is_reversal = isinstance(command, ReverseJournal)
     row = {
         "idempotency_key": key,
         "request_hash": fingerprint(command),
         "kind": above.kind,
         "account": above.leg.account,
         "chips": above.leg.amount,
-        "reverses": command.journal_id if is_reversal else None,
+        "reverses": command.journal_id if isinstance(command, ReverseJournal) else None,
         "requester": command.actor,
         "reason": command.reason,
         "requested_ms": books.now_ms,

@@ -108,7 +108,7 @@ class EventWatch:
 
 def _newest(connection: Connection) -> int:
     newest = select(func.coalesce(func.max(journals.c.journal_id), 0))
-    return connection.execute(newest).scalar_one()
+    return int(connection.execute(newest).scalar_one())
 
 
 def _young(connection: Connection, *, after: int, until_ms: int) -> list[_Young]:

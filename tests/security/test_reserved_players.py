@@ -1,11 +1,13 @@
 """No RPC takes an id of the house, a service or an account as a player's, nor will a new one."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import grpc
 import pytest
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 
 from buf.validate import validate_pb2
 from okey_runtime.access import Public
@@ -39,10 +41,10 @@ def filled_with(field: FieldDescriptor, player: str) -> Iterator[str | Message]:
     if field.message_type is None:
         yield player
     else:
-        yield from naming(field.message_type._concrete_class, player)
+        yield from naming(GetMessageClass(field.message_type), player)
 
 
-def subjects_of(kind: Descriptor, above: frozenset[str] = frozenset()) -> Iterator[FieldDescriptor]:
+def subjects_of(kind: Any, above: frozenset[str] = frozenset()) -> Iterator[FieldDescriptor]:
     """The fields that by their rule hold a token's subject."""
     for field in kind.fields:
         rules = field.GetOptions().Extensions[validate_pb2.field]
