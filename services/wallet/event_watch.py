@@ -6,6 +6,7 @@ ledger for the requests of those events. A journal that is left was asked for by
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -16,20 +17,18 @@ from sqlalchemy import Connection, func, select
 from okey.errors import Exhausted, Unavailable
 from okey_runtime.clock import Clock
 from okey_runtime.database import Database
-from okey_runtime.logging import get_logger
+from okey_runtime.outage import Outage
 from services.wallet.approvals import BY_OPERATORS
 from services.wallet.auditing import Auditor
 from services.wallet.command import fingerprint
 from services.wallet.engine_events import OF_TABLES, Engine, EngineAway, MoneyEvent
 from services.wallet.finding import Finding, FindingKind
-from services.wallet.metrics import AUDIT_FAILURES
 from services.wallet.schema import journals, requests
 from services.wallet.sealer import SETTLE_MS
 
-_JOURNALS_AT_ONCE: Final = 2_000
+_JOURNALS_AT_ONCE: Final = 500
+"""Not more tables either than the engine takes in one question."""
 _KEYS_AT_ONCE: Final = 500
-
-_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +53,11 @@ class EventWatch:
 
     async def run_every(self, every_ms: int) -> None:
         """Look for ever; what cannot be compared now is compared at the next look."""
+        engine = Outage("event_watch_engine", EngineAway)
         while True:
-            try:
+            # A database that is away is told by its own outage, and an engine's long one by audits.
+            with suppress(Unavailable, Exhausted, EngineAway), engine.asking():
                 await self.look()
-            except (Unavailable, Exhausted, EngineAway) as error:
-                AUDIT_FAILURES.inc()
-                _log.error("events_not_watched", error=str(error))
             await self._clock.sleep_until_ms(self._clock.monotonic_ms() + every_ms)
 
     async def look(self) -> list[Finding]:

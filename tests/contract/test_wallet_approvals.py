@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import DBAPIError
+from structlog.testing import capture_logs
 
 from okey.errors import OkeyError
 from okey.money.forfeit import ForfeitCause
@@ -169,6 +170,25 @@ async def test_a_second_operator_books_it_and_the_same_key_gets_the_receipt(
     )  # fmt: skip
     assert await office.play.purse("A") == WELCOME + LIMIT + 1
     assert await office.grants() == 1
+
+
+async def test_both_operators_stand_in_the_trail_and_in_the_ledger(office: Office) -> None:
+    """M3: who asked, who approved, what was moved."""
+    with capture_logs() as lines:
+        number = await office.request(LIMIT + 1, "k1")
+        await office.approve(number)
+        await office.reject(await office.request(LIMIT + 2, "k2"), by="eve")
+    told = [(line["event"], line["requester"], line["operator"], line["chips"]) for line in lines]
+    assert told == [
+        ("approval_requested", "ada", "ada", LIMIT + 1),
+        ("operation_approved", "ada", "bob", LIMIT + 1),
+        ("approval_requested", "ada", "ada", LIMIT + 2),
+        ("operation_rejected", "ada", "eve", LIMIT + 2),
+    ]
+    booked = select(journals.c.actor, approvals.c.decided_by).join_from(
+        journals, approvals, approvals.c.journal_id == journals.c.journal_id
+    )
+    assert await office.database.read(lambda c: c.execute(booked).all()) == [("ada", "bob")]
 
 
 async def test_many_small_grants_count_together(office: Office) -> None:
