@@ -39,6 +39,7 @@ from okey_runtime.logging import configure_logging, get_logger
 from okey_runtime.metrics import MetricsServer, watch_loop_lag
 from okey_runtime.peers import Peers
 from okey_runtime.readiness import Readiness
+from okey_runtime.revocation import Revocations
 from okey_runtime.served import Callers
 from okey_runtime.server_options import probe_options, server_options
 from okey_runtime.service_token import MetadataProvider
@@ -102,6 +103,7 @@ class ServiceServer:
         self.clock: Final[Clock] = clock or SystemClock()
         self.readiness: Final = Readiness(app.services)
         self.status: Final = Status(_name_of(app), self.clock, self.readiness)
+        self.revocations: Final = Revocations(self.clock)
         self.verifier: Final = self._verifier()
         self.grpc: Final = grpc.aio.server(
             interceptors=[
@@ -223,6 +225,8 @@ class ServiceServer:
             audience=settings.token_audience,
             skew_ms=settings.token_skew_ms,
             clock=self.clock,
+            player_max_life_ms=settings.player_token_max_life_ms,
+            revocations=self.revocations,
         )
         self.status.fact("issuer", lambda: settings.token_issuer)
         self.status.fact("audience", lambda: settings.token_audience)

@@ -17,6 +17,7 @@ from okey_runtime.keys import make_chain_key
 from okey_runtime.logging import get_logger
 from okey_runtime.migrations import check_schema, migrate
 from okey_runtime.patience import until_there
+from okey_runtime.revocation_feed import follow_from_engine
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import ServiceToken
 from services.wallet.auditing import Auditor
@@ -65,8 +66,8 @@ class WalletSettings(ServiceSettings):
     house_every_ms: int = Field(default=300_000, ge=1_000)
     """How often the house's accounts are read for the metrics; that sums all of their postings."""
     engine_address: str | None = None
-    """host:port or dns:///name:port of the engine, whose money events audits compare; needs
-    ``OKEY_SERVICE_TOKEN_FILE`` too.
+    """host:port or dns:///name:port of the engine, whose money events audits compare, and
+    whose list of revoked tokens is followed; needs ``OKEY_SERVICE_TOKEN_FILE`` too.
     """
 
     @property
@@ -147,6 +148,7 @@ class WalletApp:
         tell_database(host.status, database, settings.database_url, host.clock, MIGRATIONS)
         look = ledger_check(auditor, host.clock, settings.audit_every_ms)
         host.status.check("ledger", look)
+        follow_from_engine(host, self._channel)
         if self._channel is not None and settings.engine_address is not None:
             look = peer_check(self._channel, settings.engine_address, host.clock)
             host.status.check("engine", look)
