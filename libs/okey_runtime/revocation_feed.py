@@ -12,27 +12,20 @@ from typing import Final
 import grpc
 
 from okey.api.engine.v1 import revocations_pb2, revocations_pb2_grpc
-from okey.errors import Unavailable
 from okey_runtime.background import repeat
 from okey_runtime.clock import Clock
-from okey_runtime.errors import from_rpc_error
+from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.logging import get_logger
 from okey_runtime.revocation import AGE, Revocation, Revocations
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import ServiceTokenMissing
-from okey_runtime.status import OK, WARNING, Found, Look
+from okey_runtime.status import OK, WARNING, Found
 
 _TIMEOUT_S: Final = 5.0
 STALE_MS: Final = 30_000
 """From when on an old list is worth a look."""
 
 _log = get_logger(__name__)
-
-
-class RevocationsUnavailable(Unavailable):
-    """The list of revoked tokens cannot be read now; what is known stays."""
-
-    reason = "REVOCATIONS_UNAVAILABLE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +118,7 @@ def from_engine(channel: grpc.aio.Channel) -> Read:
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from error
         except ServiceTokenMissing as error:
-            raise RevocationsUnavailable(str(error)) from error
+            raise RpcFailure(grpc.StatusCode.UNAVAILABLE, "", str(error), {}) from error
         return Page([_entry(each) for each in answer.revocations], answer.cursor, answer.newest)
 
     return read

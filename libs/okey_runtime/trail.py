@@ -16,8 +16,9 @@ from okey_runtime.logging import AUDIT_LOGGER, get_logger
 OBJECTS: Final = frozenset(
     {
         "account", "allow_unknown", "amount", "check_only", "engine", "expires_ms", "freeze",
-        "hold_id", "idempotency_key", "is_on", "issued_before_ms", "journal_id", "ladder", "match_id", "name", "player",
-        "player_id", "reason", "repair", "request_id", "season", "seat", "since_ms", "table_id", "token_id",
+        "hold_id", "idempotency_key", "is_on", "issued_before_ms", "journal_id", "ladder",
+        "match_id", "name", "player", "player_id", "reason", "repair", "request_id", "season",
+        "seat", "since_ms", "table_id", "token_id",
     }
 )  # fmt: skip
 """Fields of requests that name what is acted on and why; nothing else of a request is told."""

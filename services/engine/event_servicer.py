@@ -75,8 +75,9 @@ class EventServicer(events_pb2_grpc.EventServiceServicer):
         """The next page, or why there is none."""
         page = asyncio.ensure_future(self._feed.after(position, archived))
         stopping = asyncio.ensure_future(self._stopping.wait())
+        ends: list[asyncio.Future[Any]] = [page, stopping, over]
         try:
-            await asyncio.wait([page, stopping, over], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if self._stopping.is_set():
                 return End.SUBSCRIBE_END_REASON_SHUTTING_DOWN
             if over.done():

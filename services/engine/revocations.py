@@ -20,7 +20,7 @@ from services.engine.schema import revocation_positions, revocations
 from services.engine.set_based import put
 
 MOST: Final = 100_000
-"""Entries; each costs every process of lobby, engine, wallet, rating and gateway about 500 bytes."""
+"""Entries; each costs every process that follows the list about 500 bytes."""
 PAGE: Final = 1_000
 
 _WRITES: Final = Isolation.READ_COMMITTED
@@ -101,9 +101,8 @@ class RevocationList:
             last = int(connection.execute(newest).scalar_one())
             found = connection.execute(rows).all()
             is_all = len(found) < PAGE
-            return Page(
-                [_entry(row) for row in found], last if is_all else found[-1].position, last
-            )
+            cursor = last if is_all else found[-1].position
+            return Page([_entry(row) for row in found], cursor, last)
 
         return await self._database.read(read)
 

@@ -191,8 +191,8 @@ players: Final = Table(
     Column("display_name", String(64), nullable=False),
 )
 
-# Tokens that were revoked: a player's issued before a moment, or one by its id. A row leaves once no
-# token that it means can live any longer.
+# Tokens that were revoked: a player's issued before a moment, or one by its id. A row leaves once
+# no token that it means can live any longer.
 revocations: Final = Table(
     "revocations",
     metadata,

@@ -22,6 +22,7 @@ from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity, display_name
 from okey_runtime.interceptors import validates_itself, writes_itself
+from okey_runtime.revocation import Revocations
 from services.engine.attaching import Attaching
 from services.engine.errors import (
     ArrangedTooOften,
@@ -39,6 +40,7 @@ from services.engine.journal import Journal
 from services.engine.play import PlayStreams
 from services.engine.player_commands import PlayerCommands, asked_hold, request_of
 from services.engine.routes import Routes
+from services.engine.sessions import Sessions
 from services.engine.settings import EngineSettings
 from services.engine.shedding import Shedding
 from services.engine.tables import Tables

@@ -18,6 +18,7 @@ from okey_runtime.clock import VirtualClock
 from okey_runtime.database import Database, Isolation
 from okey_runtime.identity import Identity, Role, set_current_identity
 from okey_runtime.migrations import migrate
+from okey_runtime.revocation import Revocations
 from okey_runtime.unread import Cut, StreamNotRead
 from services.engine import event_servicer
 from services.engine.app import MIGRATIONS
@@ -243,7 +244,7 @@ async def test_a_stream_is_open_while_rows_that_come_next_are_archived(
     shedding = Shedding(Limits(lag_ms=1, rows=1, streams=1), Idle(), Idle())
     expires_ms = clock.now_ms() + 600_000
     set_current_identity(Identity("team", frozenset({Role.INTEGRATOR}), "", expires_ms))
-    async with aclosing(rows_of(EventServicer(reader, clock, shedding))) as stream:
+    async with aclosing(rows_of(EventServicer(reader, shedding, Revocations(clock)))) as stream:
         for _ in range(PAGE_ROWS):
             await anext(stream)
         if is_archived_before:
@@ -271,7 +272,7 @@ async def test_a_stream_of_which_nothing_is_taken_is_cut(
     shedding = Shedding(Limits(lag_ms=1, rows=1, streams=1), Idle(), Idle())
     expires_ms = clock.now_ms() + 600_000
     set_current_identity(Identity("team", frozenset({Role.INTEGRATOR}), "", expires_ms))
-    subscribe: Any = EventServicer(Feed(database, clock), clock, shedding).Subscribe
+    subscribe: Any = EventServicer(Feed(database, clock), shedding, Revocations(clock)).Subscribe
     with pytest.raises(StreamNotRead):
         await subscribe(events_pb2.SubscribeRequest(), Unread())
 
