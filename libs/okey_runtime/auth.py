@@ -131,7 +131,7 @@ class TokenVerifier:
         self._skew_ms = skew_ms
         self._cache_size = cache_size
         self._player_max_life_ms = player_max_life_ms
-        self._revocations = revocations or Revocations(clock)
+        self._revocations = Revocations(clock) if revocations is None else revocations
         self._cache: OrderedDict[bytes, Identity] = OrderedDict()
         self._cache_generation = keys.generation
 
