@@ -114,7 +114,7 @@ def from_engine(channel: grpc.aio.Channel) -> Read:
     async def read(cursor: int) -> Page:
         request = revocations_pb2.ListRevocationsRequest(cursor=cursor)
         try:
-            answer = await stub.ListRevocations(request, timeout=_TIMEOUT_S)
+            answer = await stub.ListRevocations(request, timeout=_TIMEOUT_S, wait_for_ready=True)
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from error
         except ServiceTokenMissing as error:
