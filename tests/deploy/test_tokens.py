@@ -27,7 +27,7 @@ def verifier(folder: Path, jwks: str) -> TokenVerifier:
     )
 
 
-@pytest.mark.parametrize("role", [Role.ENGINE, Role.LOBBY])
+@pytest.mark.parametrize("role", tokens.CALLERS)
 def test_a_service_shows_the_role_it_has(role: Role, tmp_path: Path) -> None:
     made = tokens.secrets(make_dev_key(), SystemClock())
 
