@@ -38,6 +38,7 @@ from okey_runtime.limits import CallLimits, Gate
 from okey_runtime.logging import configure_logging, get_logger
 from okey_runtime.metrics import MetricsServer, watch_loop_lag
 from okey_runtime.peers import Peers
+from okey_runtime.production import guarded
 from okey_runtime.readiness import Readiness
 from okey_runtime.revocation import Revocations
 from okey_runtime.served import Callers
@@ -102,7 +103,8 @@ class ServiceServer:
         self.settings: Final = app.settings
         self.clock: Final[Clock] = clock or SystemClock()
         self.readiness: Final = Readiness(app.services)
-        self.status: Final = Status(_name_of(app), self.clock, self.readiness)
+        package = type(app).__module__.removesuffix(".app").rpartition(".")[2]
+        self.status: Final = Status(package, self.clock, self.readiness)
         self.revocations: Final = Revocations(self.clock)
         self.verifier: Final = self._verifier()
         self.grpc: Final = grpc.aio.server(
@@ -154,8 +156,10 @@ class ServiceServer:
 
         Raises:
             RuntimeError: a port is taken.
+            SqliteInUse: in production, another process serves the same SQLite file.
         """
         settings = self.settings
+        self._cleanup.enter_context(guarded(settings, settings.database_url))
         port = self._bind()
         self.address = settings.advertise_address or f"{settings.listen_host}:{port}"
         await self._tell_state()
@@ -218,7 +222,7 @@ class ServiceServer:
             raise JwksMissing(
                 "no key to check tokens with: set OKEY_JWKS_FILE to the issuer's JWKS file"
             )
-        keys = JwksFile(settings.jwks_file)
+        keys = JwksFile(settings.jwks_file, allows_dev_key=not settings.is_production)
         verifier = TokenVerifier(
             keys,
             issuer=settings.token_issuer,
@@ -385,14 +389,11 @@ def _limits(settings: ServiceSettings) -> CallLimits:
         streams=settings.streams_per_player,
         calls=settings.most_calls,
         call_ms=settings.max_call_ms,
+        cost_per_s=settings.cost_per_s,
+        cost_burst=settings.cost_burst,
     )
 
 
 def _reflection(settings: ServiceSettings) -> AccessTable:
     is_open = settings.reflection_policy is Reflection.OPEN
     return reflection_access(PUBLIC if is_open else ANY_ROLE)
-
-
-def _name_of(app: App) -> str:
-    """The package that an app is defined in: its service."""
-    return type(app).__module__.removesuffix(".app").rpartition(".")[2]

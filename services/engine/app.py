@@ -36,7 +36,7 @@ from services.engine import (
 from services.engine.ai import AiSeats, BotWorkers
 from services.engine.archive import Archive
 from services.engine.archiving import Archiving
-from services.engine.event_servicer import EventServicer
+from services.engine.event_servicer import EventServicer, Pace
 from services.engine.everywhere import Everywhere
 from services.engine.feed import FedStore, Feed
 from services.engine.forwarding import Forwarding
@@ -310,7 +310,13 @@ class EngineApp:
             ),
             host.grpc,
         )
-        self._events = EventServicer(parts.feed, shedding, host.revocations)
+        self._events = EventServicer(
+            parts.feed,
+            clock,
+            shedding,
+            Pace(settings.replay_rows_per_s, clock),
+            host.revocations,
+        )
         events_pb2_grpc.add_EventServiceServicer_to_server(self._events, host.grpc)
 
     def _revocations(self, host: ServiceServer) -> RevocationList:

@@ -261,5 +261,6 @@ async def test_a_player_may_have_several_sessions_by_default(world: Everything) 
     for token in (*tokens, tokens[0]):
         channel = await world.channel_with(fixed_token(token))
         stream = engine_pb2_grpc.TableServiceStub(channel).WatchTable(request)
-        assert (await stream.read()).WhichOneof("message") == "snapshot"
+        first: Any = await stream.read()
+        assert first.WhichOneof("message") == "snapshot"
         stream.cancel()

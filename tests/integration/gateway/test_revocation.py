@@ -1,6 +1,7 @@
 """A revoked player is signed out of the gateway: its sockets, its calls, and no new token."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,8 @@ async def test_sockets_of_a_revoked_player_end_for_good(
 ) -> None:
     """The page signs out on 4001 with any reason but TOKEN_EXPIRED."""
     player = f"revoked-{has_table}".lower()
-    token, hello = world.issuer.token(player), {}
+    token = world.issuer.token(player)
+    hello: dict[str, Any] = {}
     if has_table:
         hello = {"table_id": await world.open_table(player)}
     async with (

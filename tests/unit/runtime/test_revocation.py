@@ -45,8 +45,11 @@ def caller(
     return Identity(subject, frozenset({role}), "", now_ms + ttl_ms, issued_ms, token_id)
 
 
-def of_player(clock: VirtualClock, player: str, before_ms: int, **more: bool) -> Revocation:
-    return Revocation(clock.now_ms() + HOUR_MS, player, before_ms, **more)
+def of_player(
+    clock: VirtualClock, player: str, before_ms: int, is_replaced: bool = False
+) -> Revocation:
+    ends_ms = clock.now_ms() + HOUR_MS
+    return Revocation(ends_ms, player, before_ms, is_replaced=is_replaced)
 
 
 def test_a_players_tokens_issued_before_the_moment_are_refused(
