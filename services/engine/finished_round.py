@@ -38,6 +38,11 @@ def find_round(rows: Sequence[Row], match_no: int, round_no: int) -> FinishedRou
             is_deal = isinstance(event, e.RoundDealt) and event.round_no == round_no and is_match
             if is_deal or found or events:
                 events.append(event)
+            if isinstance(event, e.MatchVoided) and events:
+                raise RoundNotEnded(
+                    f"round {round_no} of match {match_no} was voided: the key that it was "
+                    "encrypted with is lost, so nobody can show it (M10)"
+                )
             if isinstance(event, e.RoundEnded) and events:
                 found.append(Row(row.seq, row.at_ms, tuple(events)))
                 return FinishedRound(match_id, players, commitment, tuple(found))

@@ -1,6 +1,8 @@
 """Events: what happened at a table, past tense, frozen, enough to rebuild its state exactly.
 
-They hold hidden tiles and seeds: only ``okey.table.public`` shows them outside the engine.
+They hold hidden tiles and seeds: only ``okey.table.public`` shows them outside the engine, and
+``okey.table.hidden`` says what is encrypted at rest. Where the key to that was lost, seeds, nonces
+and tiles are empty or None.
 """
 
 from dataclasses import dataclass
@@ -159,11 +161,13 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class TileDrawn:
-    """A tile was drawn; ``is_neutral`` says that the system did (U5)."""
+    """A tile was drawn; ``is_neutral`` says that the system did (U5). ``tile`` is None only where
+    the key to it was lost.
+    """
 
     seat: int
     source: DrawSource
-    tile: Tile
+    tile: Tile | None
     is_neutral: bool
 
 
@@ -322,7 +326,10 @@ class NachspielEnded:
 
 @dataclass(frozen=True, slots=True)
 class MatchVoided:
-    """Every stake goes back (M10); the seed that stood is published and never used (T9)."""
+    """Every stake goes back (M10); the seed that stood is published and never used (T9).
+
+    ``revealed`` is empty where the key to that seed was lost.
+    """
 
     match_id: str
     reason: VoidReason
@@ -335,10 +342,14 @@ class MatchVoided:
 
 @dataclass(frozen=True, slots=True)
 class TableTakenOver:
-    """A new owner has the table; ``timers`` are its clocks, armed anew."""
+    """A new owner has the table; ``timers`` are its clocks, armed anew.
+
+    ``sealed`` replaces the seed of the coming round where the key to that seed was lost.
+    """
 
     engine: str
     timers: tuple[Timer, ...]
+    sealed: SealedSeed | None = None
 
 
 @dataclass(frozen=True, slots=True)
