@@ -97,9 +97,8 @@ def read_seal_keys(path: Path) -> tuple[SealKey, ...]:
             f"{path} cannot be read as a file of seal keys ({error}): make one with "
             "`okeyctl keys rotate FILE`"
         ) from error
-    # A file that is mounted from a secret is root's, and its group's to read.
-    is_ours = status.st_uid == os.geteuid() != 0
-    if status.st_mode & (0o077 if is_ours else 0o037):
+    # A file that is mounted from a secret is not ours, and has the mode that the mount gives it.
+    if status.st_mode & (0o077 if status.st_uid == os.geteuid() else 0o022):
         raise KeyFileBroken(
             f"{path} has mode {status.st_mode & 0o777:04o}, so others may read or change it: "
             "chmod 600 it"

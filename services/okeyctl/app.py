@@ -9,6 +9,7 @@ from okey_runtime.auth import Role
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from services.okeyctl import (
     config_commands,
+    key_commands,
     offline_commands,
     player_commands,
     rating_commands,
@@ -45,6 +46,7 @@ app.add_typer(player_commands.app, name="player")
 app.add_typer(ticket_commands.app, name="tickets")
 app.add_typer(shards.app, name="shards")
 app.add_typer(config_commands.app, name="config")
+app.add_typer(key_commands.app, name="keys")
 app.command()(wallet_commands.statement)
 app.command()(wallet_commands.audit)
 app.command()(round_commands.verify)

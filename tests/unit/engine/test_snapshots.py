@@ -175,7 +175,9 @@ async def test_no_snapshot_is_taken_while_a_sink_waits(tmp_path: Path) -> None:
         await until(actor, is_counting_down)
         await world.pass_countdown(actor)
         async with asyncio.timeout(10):
-            while await Snapshots(world.database, world.journal.seals).newest(actor.table_id) is None:
+            while (
+                await Snapshots(world.database, world.journal.seals).newest(actor.table_id) is None
+            ):
                 await actor.submit(plain_move(actor), world.request(mover(actor)))
                 await world.tables.snapshotter.write()
 

@@ -345,8 +345,13 @@ class World:
 
 
 @asynccontextmanager
-async def world_in(folder: Path) -> AsyncIterator[World]:
+async def world_in(
+    folder: Path, *, is_sealed: bool = True, snapshot_every_rows: int = 500
+) -> AsyncIterator[World]:
     world = World(folder)
+    world.snapshot_every_rows = snapshot_every_rows
+    if not is_sealed:
+        world.seal_keys = None
     await world.start()
     try:
         yield world
