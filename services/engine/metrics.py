@@ -143,7 +143,7 @@ LOST_SEEDS: Final = Counter(
     "okey_engine_lost_seeds_total",
     "Seeds whose key was not in the file when their table was loaded, by what followed: "
     "MATCH_VOIDED, SEED_REPLACED.",
-    ("consequence",),
+    ("outcome",),
 )
 OLDER_SEALS: Final = Gauge(
     "okey_engine_older_sealed_tables",

@@ -133,9 +133,9 @@ class Seals:
                 f"the seed of table {table_id} is encrypted with key {key_id}: another engine "
                 "has it, the file of this one (OKEY_SEAL_KEYS_FILE) not; bring that up to date"
             )
-        consequence = "MATCH_VOIDED" if state.round is not None else "SEED_REPLACED"
-        LOST_SEEDS.labels(consequence).inc()
-        _log.error("seal_key_lost", table_id=table_id, key_id=key_id, consequence=consequence)
+        outcome = "MATCH_VOIDED" if state.round is not None else "SEED_REPLACED"
+        LOST_SEEDS.labels(outcome).inc()
+        _log.error("seal_key_lost", table_id=table_id, key_id=key_id, outcome=outcome)
 
     # Rows -----------------------------------------------------------------------------------------
 

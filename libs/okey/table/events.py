@@ -1,8 +1,7 @@
 """Events: what happened at a table, past tense, frozen, enough to rebuild its state exactly.
 
-They hold hidden tiles and seeds: only ``okey.table.public`` shows them outside the engine, and
-``okey.table.hidden`` says what is encrypted at rest. Where the key to that was lost, seeds, nonces
-and tiles are empty or None.
+They hold hidden tiles and seeds: only ``okey.table.public`` shows them outside the engine, and what
+is ``okey.table.hidden`` is empty or None where the key to it was lost.
 """
 
 from dataclasses import dataclass
@@ -161,9 +160,7 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class TileDrawn:
-    """A tile was drawn; ``is_neutral`` says that the system did (U5). ``tile`` is None only where
-    the key to it was lost.
-    """
+    """A tile was drawn; ``is_neutral`` says that the system did (U5)."""
 
     seat: int
     source: DrawSource
@@ -326,10 +323,7 @@ class NachspielEnded:
 
 @dataclass(frozen=True, slots=True)
 class MatchVoided:
-    """Every stake goes back (M10); the seed that stood is published and never used (T9).
-
-    ``revealed`` is empty where the key to that seed was lost.
-    """
+    """Every stake goes back (M10); the seed that stood is published and never used (T9)."""
 
     match_id: str
     reason: VoidReason
@@ -342,9 +336,8 @@ class MatchVoided:
 
 @dataclass(frozen=True, slots=True)
 class TableTakenOver:
-    """A new owner has the table; ``timers`` are its clocks, armed anew.
-
-    ``sealed`` replaces the seed of the coming round where the key to that seed was lost.
+    """A new owner has the table; ``timers`` are its clocks, armed anew; ``sealed`` replaces a seed
+    whose key was lost.
     """
 
     engine: str

@@ -224,6 +224,7 @@ async def test_a_key_that_another_engine_has_is_waited_for(tmp_path: Path) -> No
         missing = {actor.table.round.commitment[:8]: actor.seal.key_id}
         with pytest.raises(SealKeyElsewhere, match="OKEY_SEAL_KEYS_FILE"):
             world.journal.seals.judge(state, missing)
+        assert SealKeyElsewhere.reason == "SEAL_KEY_ELSEWHERE"
 
 
 async def test_nothing_is_encrypted_while_an_engine_could_not_read_it(tmp_path: Path) -> None:
