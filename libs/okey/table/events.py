@@ -336,9 +336,7 @@ class MatchVoided:
 
 @dataclass(frozen=True, slots=True)
 class TableTakenOver:
-    """A new owner has the table; ``timers`` are its clocks, armed anew; ``sealed`` replaces a seed
-    whose key was lost.
-    """
+    """A new owner armed the clocks anew; ``sealed`` replaces a seed whose key was lost."""
 
     engine: str
     timers: tuple[Timer, ...]
