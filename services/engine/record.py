@@ -87,7 +87,14 @@ def encode_events(events: Sequence[Event]) -> bytes:
 
 def encode_event(event: Event) -> bytes:
     """One event as it stands in a payload."""
+    return _often_alone(event) if type(event) in _FEW else _alone(event)
+
+
+def _alone(event: Event) -> bytes:
     return _EVENTS.encode(event).SerializeToString()
+
+
+_often_alone: Final = lru_cache(_MANY_EVENTS)(_alone)
 
 
 def _once(event: Event) -> bytes:

@@ -9,6 +9,7 @@ ADR 17 says why.
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
@@ -19,7 +20,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from okey.api.journal.v1 import journal_pb2
 from okey.errors import Unavailable
-from okey.table.events import Event, RoundDealt
+from okey.table.events import Event, RoundDealt, TileDrawn
 from okey.table.hidden import fresh_seed, hides, masked
 from okey.table.state import TableState
 from okey_runtime.codec import UndecodableMessage
@@ -35,6 +36,8 @@ _ROUND_BYTES: Final = 8
 _SEED_CASES: Final = ("table_opened", "round_ended", "match_voided", "table_taken_over")
 _SNAPSHOT_MARK: Final = b"\x01"
 _KEY_ID_BYTES: Final = 8
+_MANY_DRAWS: Final = 2_048
+"""More than there are different draws."""
 
 _log = get_logger(__name__)
 
@@ -196,7 +199,7 @@ class TableSeal:
     def sealed(self, before: TableState | None, row: Row) -> bytes:
         """The row as it is stored; its events are to follow on that state."""
         current = self._seals.current
-        if current is None or not any(hides(x) or fresh_seed(x) for x in row.events):
+        if current is None or not _holds_secrets(row):
             return row.payload
         seed = _seed_in(before)
         parts = []
@@ -210,7 +213,7 @@ class TableSeal:
             # newest key only.
             if fresh is not None or isinstance(event, RoundDealt):
                 parts.append(self._under(current, row.seq, index, seed))
-        kept = encode_events([masked(event) for event in row.events])
+        kept = b"".join([_masked_payload(event) for event in row.events])
         return kept + journal_pb2.Record(sealed=parts).SerializeToString()
 
     def _under_round(
@@ -321,6 +324,21 @@ def _clear_seeds(stored: journal_pb2.StoredEvent) -> Iterable[bytes]:
             return filter(None, (stored.table_taken_over.sealed.seed,))
         case _:
             return ()
+
+
+def _masked_payload(event: Event) -> bytes:
+    return _often_masked(event) if type(event) is TileDrawn else encode_events([masked(event)])
+
+
+@lru_cache(_MANY_DRAWS)
+def _often_masked(event: TileDrawn) -> bytes:
+    return encode_events([masked(event)])
+
+
+def _holds_secrets(row: Row) -> bool:
+    if row.is_plain:  # as most rows are; only their draws can be hidden
+        return any(type(event) is TileDrawn and hides(event) for event in row.events)
+    return any(hides(event) or fresh_seed(event) for event in row.events)
 
 
 def _lost_round(state: TableState) -> bytes | None:

@@ -79,18 +79,16 @@ def seals_in(tmp_path: Path, *, is_on: bool) -> Seals:
 
 
 @pytest.mark.parametrize("is_on", [True, False])
-@pytest.mark.parametrize("kind", ["canak-4", "canak-2"])
 async def test_what_a_thief_of_the_database_learns(
     engine_database: Database,
     engine_url: str,
     request: pytest.FixtureRequest,
     tmp_path: Path,
-    kind: str,
     is_on: bool,
 ) -> None:
     seals = seals_in(tmp_path, is_on=is_on)
     journal, snapshots = Journal(engine_database, seals=seals), Snapshots(engine_database, seals)
-    steps = running(kind)
+    steps = running("canak-4")
     for append in stored(steps, seals):
         assert await journal.append([append]) == [None]
     last = steps[-1]
