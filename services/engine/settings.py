@@ -68,9 +68,8 @@ class EngineSettings(ServiceSettings):
     def _production_seals(self) -> Self:
         if self.is_production and self.seal_keys_file is None:
             raise ValueError(
-                "production does not start without OKEY_SEAL_KEYS_FILE: seeds of running rounds "
-                "would stand in the database in the clear; make a file with `okeyctl keys rotate "
-                "FILE` and give every engine the same one"
+                "production does not start without OKEY_SEAL_KEYS_FILE: make it with okeyctl keys "
+                "rotate, for else seeds of running rounds stand in the database in the clear"
             )
         return self
 
