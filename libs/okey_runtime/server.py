@@ -384,6 +384,8 @@ def _limits(settings: ServiceSettings) -> CallLimits:
         streams=settings.streams_per_player,
         calls=settings.most_calls,
         call_ms=settings.max_call_ms,
+        cost_per_s=settings.cost_per_s,
+        cost_burst=settings.cost_burst,
     )
 
 

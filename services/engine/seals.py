@@ -3,7 +3,7 @@
 A seed is encrypted with a key of the engines' file. All else of its round is encrypted with a key
 that follows from the seed: the seed is published when the round is over, and so the round can be
 read from then on without any key. What is lost with the file is running rounds, and nothing else.
-ADR 17 says why.
+ADR 18 says why.
 """
 
 import os
