@@ -10,20 +10,22 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from okey.errors import OkeyError
 from okey_client import OkeyClient
 from okey_runtime.access import RoleRefused, TokenMissing
-from okey_runtime.auth import TokenExpired, TokenVerifier
+from okey_runtime.auth import TokenExpired
+from okey_runtime.bad_tokens import TooManyBadTokens
 from okey_runtime.clock import Clock
 from okey_runtime.errors import MalformedRequest
 from okey_runtime.identity import Identity
+from okey_runtime.limits import Buckets
 from okey_runtime.logging import log_context
 from okey_runtime.trace import adopt_trace
 from services.gateway import ending, frames
-from services.gateway.caller import speaking_with
+from services.gateway.caller import Callers, speaking_with
 from services.gateway.conversation import Conversation
 from services.gateway.failures import failure_for
 from services.gateway.metrics import ENDS, FRAMES
 from services.gateway.outbox import Outbox
 from services.gateway.sessions import ConnectionsExhausted, Sessions
-from services.gateway.web_server import abort
+from services.gateway.web_socket import abort, admit
 from services.gateway.wire import Json
 
 _HELLO: Final = "hello"
@@ -47,10 +49,12 @@ class Shared:
     """What all connections of the gateway share."""
 
     client: OkeyClient
-    verifier: TokenVerifier
+    callers: Callers
     sessions: Sessions
     bounds: Bounds
     clock: Clock
+    pace: Buckets
+    """How fast a player's frames are read, all its connections together."""
 
 
 class _Over(Exception):
@@ -69,10 +73,7 @@ class Session:
         """Serve the connection, which has been accepted."""
         adopt_trace(())
         with ExitStack() as held:
-            try:
-                held.enter_context(self._shared.sessions.entered(self._outbox))
-            except ConnectionsExhausted as error:
-                self._outbox.end(ending.crowded(failure_for(error)))
+            held.enter_context(self._shared.sessions.entered(self._outbox))
             try:
                 async with asyncio.TaskGroup() as group:
                     writing = group.create_task(self._write())
@@ -109,9 +110,10 @@ class Session:
                     hello = await self._hello()
                 player = self._identify(hello)
                 held.enter_context(self._shared.sessions.owned_by(player.player))
+                admit(self._socket.scope)
             except WebSocketDisconnect:
                 self._outbox.abandon()
-            except ConnectionsExhausted as error:
+            except (ConnectionsExhausted, TooManyBadTokens) as error:
                 self._outbox.end(ending.crowded(failure_for(error)))
             except (MalformedRequest, TimeoutError):
                 self._outbox.end(ending.HELLO_EXPECTED)
@@ -133,13 +135,14 @@ class Session:
         return said
 
     def _identify(self, hello: Json) -> Identity:
-        """The player. Raises ``TokenMissing``, ``TokenInvalid``, ``TokenExpired``, or
+        """The player. Raises ``TokenMissing``, ``TokenInvalid``, ``TokenExpired``,
+        ``TooManyBadTokens``, or
         ``RoleRefused`` where the token is no player's.
         """
         token = hello.get("token")
         if not token or not isinstance(token, str):
             raise TokenMissing("the hello needs a token")
-        caller = self._shared.verifier.verify(token)
+        caller = self._shared.callers.verify(token, self._socket.scope["client"][0])
         if not caller.player:
             raise RoleRefused("the WebSocket is for players: the token needs the role 'player'")
         return caller
@@ -153,6 +156,8 @@ class Session:
             while True:
                 await conversation.take(await self._receive())
                 await self._outbox.room()
+                while wait_ms := self._shared.pace.take(player.player, "frames"):
+                    await clock.sleep_until_ms(clock.monotonic_ms() + wait_ms)
         except WebSocketDisconnect:
             self._outbox.abandon()
 
