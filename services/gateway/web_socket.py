@@ -50,7 +50,8 @@ class PlayersSocket(WebSocketsSansIOProtocol):
         """Run the app, which finds the connection in its scope; then it has a moment to close."""
         self.scope["client"] = (self._address, 0)
         extensions = dict(self.scope.get("extensions") or {})
-        self.scope["extensions"] = {**extensions, _CONNECTION: {"stay": self._stay}}
+        means = {"abort": lambda: self._stay.drop("UNREAD"), "admit": self._stay.admit}
+        self.scope["extensions"] = {**extensions, _CONNECTION: means}
         try:
             await super().run_asgi()
         finally:
@@ -173,11 +174,9 @@ def abort(scope: Scope) -> None:
 
     An orderly close waits until everything is sent, which may be never.
     """
-    stay: Stay = scope["extensions"][_CONNECTION]["stay"]
-    stay.drop("UNREAD")
+    scope["extensions"][_CONNECTION]["abort"]()
 
 
 def admit(scope: Scope) -> None:
     """The connection is a known player's."""
-    stay: Stay = scope["extensions"][_CONNECTION]["stay"]
-    stay.admit()
+    scope["extensions"][_CONNECTION]["admit"]()

@@ -119,6 +119,26 @@ async def test_only_a_proxy_that_is_trusted_says_who_comes(tmp_path: Path) -> No
         await second.hello(gateway.issuer.token("ada"))
 
 
+async def test_an_address_behind_a_proxy_has_so_many_requests_under_way(tmp_path: Path) -> None:
+    """The proxy's connections are many; half-sent bodies of one caller take no other's place."""
+    bounds = {"gateway_proxies": "127.0.0.0/8", "gateway_strangers_per_address": 1}
+    key = tmp_path / "signing-key.json"
+    async with alone(tmp_path, gateway_guest_key_file=key, **bounds) as gateway:
+        half, again, other = [await gateway.stranger() for _ in range(3)]
+        await half.say(
+            POST
+            + b"x-forwarded-for: 192.0.2.1\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n"
+        )
+        assert (await half.head()).startswith(b"HTTP/1.1 100 ")  # its body is waited for
+        close = b"connection: close\r\n\r\n"
+        await again.say(HEALTH[:-2] + b"x-forwarded-for: 192.0.2.1\r\n" + close)
+        refused = await again.rest()
+        assert refused.startswith(b"HTTP/1.1 429 ")
+        assert b"ADDRESS_BUSY" in refused
+        await other.say(HEALTH[:-2] + b"x-forwarded-for: 192.0.2.2\r\n" + close)
+        assert (await other.rest()).startswith(b"HTTP/1.1 200 ")
+
+
 async def test_nobody_else_is_believed(tmp_path: Path) -> None:
     async with alone(tmp_path, gateway_hellos_per_address=1) as gateway:
         first, second = await gateway.stranger(), await gateway.stranger()
