@@ -1,9 +1,10 @@
 """One WebSocket connection, from its hello to its end."""
 
 import asyncio
+from collections.abc import Coroutine
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -57,10 +58,6 @@ class Shared:
     """How fast a player's frames are read, all its connections together."""
 
 
-class _Over(Exception):
-    """Ends everything that was begun for a connection."""
-
-
 class Session:
     """``run`` it once; it ends when the client has gone, or was sent away."""
 
@@ -68,23 +65,33 @@ class Session:
         self._socket = socket
         self._shared = shared
         self._outbox = Outbox(shared.bounds.frames)
+        self._group: asyncio.TaskGroup | None = None
+        self._begun: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Serve the connection, which has been accepted."""
         adopt_trace(())
         with ExitStack() as held:
             held.enter_context(self._shared.sessions.entered(self._outbox))
-            try:
-                async with asyncio.TaskGroup() as group:
-                    writing = group.create_task(self._write())
-                    group.create_task(self._read(group))
-                    await self._outbox.over.wait()
-                    await self._told(writing)
-                    raise _Over
-            except* _Over:
-                pass
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                writing = self._spawn(self._write())
+                self._spawn(self._read())
+                await self._outbox.over.wait()
+                await self._told(writing)
+                # An exception would end them too, but be kept until garbage is collected.
+                for task in tuple(self._begun):
+                    task.cancel()
         if self._outbox.ending is not None:
             ENDS.labels(self._outbox.ending.reason).inc()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        """Begin work that ends with the connection."""
+        assert self._group is not None, "it runs"
+        task = self._group.create_task(work)
+        self._begun.add(task)
+        task.add_done_callback(self._begun.discard)
+        return task
 
     async def _told(self, writing: "asyncio.Task[None]") -> None:
         """Give the client a moment to read why it ends; one that does not read is dropped."""
@@ -103,7 +110,7 @@ class Session:
         except WebSocketDisconnect:
             self._outbox.abandon()
 
-    async def _read(self, group: asyncio.TaskGroup) -> None:
+    async def _read(self) -> None:
         with ExitStack() as held:
             try:
                 async with asyncio.timeout(self._shared.bounds.hello_ms / 1000):
@@ -124,8 +131,8 @@ class Session:
             else:
                 held.enter_context(speaking_with(hello["token"]))
                 held.enter_context(log_context(player_id=player.subject))
-                group.create_task(self._expire(player))
-                await self._converse(hello, player, group)
+                self._spawn(self._expire(player))
+                await self._converse(hello, player)
 
     async def _hello(self) -> Json:
         """What the first frame says. Raises ``MalformedRequest``, ``WebSocketDisconnect``."""
@@ -147,9 +154,9 @@ class Session:
             raise RoleRefused("the WebSocket is for players: the token needs the role 'player'")
         return caller
 
-    async def _converse(self, hello: Json, player: Identity, group: asyncio.TaskGroup) -> None:
+    async def _converse(self, hello: Json, player: Identity) -> None:
         clock, send = self._shared.clock, self._outbox.put
-        conversation = Conversation(self._shared.client, send, group.create_task, clock)
+        conversation = Conversation(self._shared.client, send, self._spawn, clock)
         send(frames.welcome(player, clock.now_ms()))
         try:
             await conversation.begin(hello)

@@ -56,12 +56,16 @@ class PlayersSocket(WebSocketsSansIOProtocol):
             await super().run_asgi()
         finally:
             self._stay.within(self._port.grace_ms, "UNREAD")
+            # It leads back here; without it nobody waits for the collector of garbage.
+            extensions = self.scope["extensions"]
+            extensions.pop(_CONNECTION, None)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The peer has gone, or was dropped."""
         self._stay.leave()
         self._unparsed.clear()
         super().connection_lost(exc)
+        self.conn.parser.close()  # it leads back to its owner, as above
 
     def data_received(self, data: bytes) -> None:
         """Parse what came, as far as it can be taken now."""

@@ -1,13 +1,16 @@
 """What a WebSocket's peer may make the gateway do: control frames, fragments, broken frames."""
 
 import asyncio
+import gc
 import logging
 from pathlib import Path
 
 import pytest
 
 from okey_runtime.clock import SystemClock, VirtualClock
-from tests.integration.gateway.alone import Stranger, alone, dropped, masked
+from services.gateway.session import Session
+from services.gateway.web_socket import PlayersSocket
+from tests.integration.gateway.alone import Alone, Stranger, alone, dropped, masked
 
 TEXT, CONTINUED, PING, PONG = 0x01, 0x00, 0x89, 0x8A
 LAST = 0x80
@@ -129,3 +132,24 @@ async def test_a_players_frames_are_read_no_faster_than_it_may_call(tmp_path: Pa
         first = [await ada.frame() for _ in range(4)]
         clock.advance_ms(1_001)
         assert await ada.frame() not in first
+
+
+async def test_a_socket_that_goes_leaves_nothing_to_collect(tmp_path: Path) -> None:
+    """Garbage is looked for seldom, so thousands of strangers would be kept until then."""
+    async with alone(tmp_path, gateway_hellos_per_address=1) as gateway:
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(5):
+                await (await gateway.stranger()).websocket()
+            await served(gateway)
+            kept = [each for each in gc.get_objects() if isinstance(each, PlayersSocket | Session)]
+            assert len(kept) <= 2
+        finally:
+            gc.enable()
+
+
+async def served(gateway: Alone) -> None:
+    """A turn of the loop or two later."""
+    close = b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+    assert b" 200 " in await gateway.exchange(close)
