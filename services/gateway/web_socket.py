@@ -5,7 +5,7 @@ message, also an empty one; the rest is its.
 """
 
 import itertools
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import uvicorn
 from starlette.types import Scope
@@ -49,16 +49,17 @@ class PlayersSocket(WebSocketsSansIOProtocol):
     async def run_asgi(self) -> None:
         """Run the app, which finds the connection in its scope; then it has a moment to close."""
         self.scope["client"] = (self._address, 0)
-        extensions = dict(self.scope.get("extensions") or {})
-        means = {"abort": lambda: self._stay.drop("UNREAD"), "admit": self._stay.admit}
-        self.scope["extensions"] = {**extensions, _CONNECTION: means}
+        extensions = cast(dict[str, Any], self.scope["extensions"])
+        extensions[_CONNECTION] = {
+            "abort": lambda: self._stay.drop("UNREAD"),
+            "admit": self._stay.admit,
+        }
         try:
             await super().run_asgi()
         finally:
             self._stay.within(self._port.grace_ms, "UNREAD")
-            # It leads back here; without it nobody waits for the collector of garbage.
-            extensions = self.scope["extensions"]
-            extensions.pop(_CONNECTION, None)
+            # They lead back here: without them nothing waits for the garbage collector.
+            del extensions[_CONNECTION]
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The peer has gone, or was dropped."""

@@ -1,6 +1,7 @@
 """Connections of strangers: how many there may be, and how long each may take."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,7 +92,11 @@ async def test_no_address_takes_the_places_of_others(tmp_path: Path) -> None:
 
 async def test_sockets_without_a_hello_take_no_players_place(tmp_path: Path) -> None:
     """Neither in all, nor those of one address."""
-    bounds = {"gateway_connections": 2, "gateway_hellos": 8, "gateway_hellos_per_address": 4}
+    bounds: dict[str, Any] = {
+        "gateway_connections": 2,
+        "gateway_hellos": 8,
+        "gateway_hellos_per_address": 4,
+    }
     async with alone(tmp_path, **bounds) as gateway:
         ada, bob = gateway.issuer.token("ada"), gateway.issuer.token("bob")
         async with browser(gateway.server, ada) as early:
@@ -109,7 +114,7 @@ async def test_sockets_without_a_hello_take_no_players_place(tmp_path: Path) -> 
 
 
 async def test_only_a_proxy_that_is_trusted_says_who_comes(tmp_path: Path) -> None:
-    bounds = {"gateway_proxies": "127.0.0.0/8", "gateway_hellos_per_address": 1}
+    bounds: dict[str, Any] = {"gateway_proxies": "127.0.0.0/8", "gateway_hellos_per_address": 1}
     async with alone(tmp_path, **bounds) as gateway:
         first, second, third = [await gateway.stranger() for _ in range(3)]
         await first.websocket("x-forwarded-for: 192.0.2.9, 192.0.2.1")
@@ -121,7 +126,7 @@ async def test_only_a_proxy_that_is_trusted_says_who_comes(tmp_path: Path) -> No
 
 async def test_an_address_behind_a_proxy_has_so_many_requests_under_way(tmp_path: Path) -> None:
     """The proxy's connections are many; half-sent bodies of one caller take no other's place."""
-    bounds = {"gateway_proxies": "127.0.0.0/8", "gateway_strangers_per_address": 1}
+    bounds: dict[str, Any] = {"gateway_proxies": "127.0.0.0/8", "gateway_strangers_per_address": 1}
     key = tmp_path / "signing-key.json"
     async with alone(tmp_path, gateway_guest_key_file=key, **bounds) as gateway:
         half, again, other = [await gateway.stranger() for _ in range(3)]
