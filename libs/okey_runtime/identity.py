@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from okey.errors import InvalidInput, quoted
+
 SUBJECT_PATTERN = re.compile(r"[A-Za-z0-9_.:@-]{1,64}")
 """What a token subject, and so a player id, looks like."""
 
@@ -27,13 +29,28 @@ class Role(StrEnum):
     INTEGRATOR = "integrator"
 
 
-_RESERVED: Final = re.compile(r"(house|system|bots?):.*", re.DOTALL)
+_RESERVED: Final = re.compile(r"(house|system|bots?|player|escrow|pot|kasa):.*", re.DOTALL)
 _SERVICES: Final = frozenset({Role.LOBBY, Role.ENGINE, Role.WALLET, Role.RATING, Role.BOTS})
 
 
 def is_reserved(subject: str) -> bool:
-    """Whether the id is the house's or a service's, and so never a player's."""
+    """Whether the id is the house's, a service's or an account's name, and so never a player's."""
     return subject in _SERVICES or _RESERVED.fullmatch(subject) is not None
+
+
+def refuse_reserved(player_id: str) -> None:
+    """Return if the id can be a player's. Raises ``PlayerReserved``."""
+    if is_reserved(player_id):
+        raise PlayerReserved(
+            f"{quoted(player_id)} is an id of the house or a service, or an account's name, and no "
+            "player's: name a player"
+        )
+
+
+class PlayerReserved(InvalidInput):
+    """The id is the house's, a service's or an account's name, and no player's."""
+
+    reason = "PLAYER_RESERVED"
 
 
 @dataclass(frozen=True, slots=True)

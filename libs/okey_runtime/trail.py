@@ -15,9 +15,10 @@ from okey_runtime.logging import AUDIT_LOGGER, get_logger
 
 OBJECTS: Final = frozenset(
     {
-        "account", "allow_unknown", "amount", "check_only", "engine", "freeze", "hold_id",
-        "idempotency_key", "is_on", "journal_id", "ladder", "match_id", "name", "player",
-        "player_id", "reason", "repair", "request_id", "season", "seat", "since_ms", "table_id",
+        "account", "allow_unknown", "amount", "approval_id", "check_only", "engine", "freeze",
+        "hold_id", "idempotency_key", "is_on", "journal_id", "ladder", "match_id", "name",
+        "player", "player_id", "reason", "repair", "request_id", "season", "seat", "since_ms",
+        "table_id",
     }
 )  # fmt: skip
 """Fields of requests that name what is acted on and why; nothing else of a request is told."""

@@ -6,7 +6,6 @@ import grpc
 
 from okey.api.engine.v1 import players_pb2, players_pb2_grpc
 from okey_runtime.access import AccessTable
-from okey_runtime.erasable import refuse_reserved
 from okey_runtime.identity import Role
 from services.engine.everywhere import Everywhere
 from services.engine.players import Players
@@ -46,7 +45,6 @@ class PlayerDataServicer(players_pb2_grpc.PlayerDataServiceServicer):
     ) -> players_pb2.ErasePlayerResponse:
         """Close the id; tables where it sat once forget its name too, at every engine."""
         player = request.player_id
-        refuse_reserved(player)
         changed = await self._players.close(player, allow_unknown=request.allow_unknown)
         self._tables.forget(player)
         await self._everywhere.forget(player)

@@ -21,6 +21,7 @@ def _named(series: dict[str, str]) -> dict[str, str]:
 AT: Final = 'instance="a:7420"'
 SERIES: Final = {
     "findings": 'okey_wallet_audit_findings{kind="UNBALANCED"}',
+    "without_event": 'okey_wallet_audit_findings{kind="journal_without_event"}',
     "audited": "okey_wallet_audit_last_run_timestamp_seconds",
     "audit_failures": "okey_wallet_audit_failures_total",
     "chain_key": "okey_wallet_chain_key",
@@ -79,6 +80,11 @@ SERIES: Final = {
 CASES: Final = (
     fires("OkeyAuditFinding", "1m", findings="1x5"),
     is_quiet("OkeyAuditFinding", "5m", findings="0x5"),
+    # At the first sample that has one, also where the series begins with it.
+    fires("OkeyJournalWithoutEvent", "1m", without_event="0 1x5"),
+    fires("OkeyJournalWithoutEvent", "0m", without_event="1x5"),
+    is_quiet("OkeyJournalWithoutEvent", "5m", without_event="0x5", findings="1x5"),
+    is_quiet("OkeyAuditFinding", "5m", without_event="1x5"),
     # The clock of these tests begins at 0, so an audit at second 0 is as old as the test.
     fires("OkeyAuditOverdue", "70m", audited="0x80", audit_failures="0x80"),
     fires("OkeyAuditOverdue", "10m"),

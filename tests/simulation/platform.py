@@ -320,6 +320,7 @@ def _wallet_settings() -> wallet_app.WalletSettings:
         database_url=SecretStr("sqlite:///wallet"),
         welcome_chips=WELCOME_CHIPS,
         audit_every_ms=1_000_000_000,
+        event_check_every_ms=1_000_000_000,
     )
 
 
