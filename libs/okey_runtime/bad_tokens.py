@@ -77,10 +77,15 @@ def host_of_peer(peer: str) -> str:
     scheme, _, rest = unquote(peer).partition(":")
     if scheme not in ("ipv4", "ipv6"):
         return scheme
+    return network_of(rest.rpartition(":")[0].strip("[]")) or scheme
+
+
+def network_of(text: str) -> str:
+    """An IPv4 address as it is, of an IPv6 address its network; empty for what is no address."""
     try:
-        address = ipaddress.ip_address(rest.rpartition(":")[0].strip("[]").partition("%")[0])
+        address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
-        return scheme
+        return ""
     if address.version == 4:
         return str(address)
     # So is an IPv4 address written that comes in where both are listened for.

@@ -1,12 +1,13 @@
-"""What gRPC says of clients that misbehave: one line each, and only so many of them.
+"""What gRPC and uvicorn say of clients that misbehave: one line of a kind in ten seconds.
 
 Whoever reaches a port can have it log, also without a token: a message that inflates beyond the
 limit, or a call that breaks off while it is answered, may leave an error with the traceback of a
-failed batch of gRPC's core. Nothing is wrong with the service then. Errors of our own that gRPC has
-caught keep their traceback, each time.
+failed batch of gRPC's core; what is no HTTP leaves a line of the web server. Nothing is wrong with
+the service then. Errors of our own that they have caught keep their traceback, each time.
 """
 
 import logging
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,12 +19,13 @@ from okey_runtime.clock import Clock, SystemClock
 EVERY_MS: Final = 10_000
 """How long lines of a kind are left out after one was written."""
 _MOST_KINDS: Final = 100
-_LIBRARY: Final = "grpc"
+_BEGINNING: Final = re.compile(r"[\[(\n]")
+_LIBRARIES: Final = frozenset({"grpc", "uvicorn", "websockets"})
 _LOOP: Final = "asyncio"
 
 LEFT_OUT: Final = Counter(
     "okey_log_lines_left_out_total",
-    "Lines of gRPC about its peers left out, since one like them was written just before.",
+    "Lines of libraries about their peers left out, since one like them was written just before.",
     ("level",),
 )
 
@@ -56,7 +58,7 @@ class LibraryNoise(logging.Filter):
             return True
         text = record.getMessage()
         now_ms = self._clock.monotonic_ms()
-        kind = (record.name, record.levelno, text.partition("[")[0].partition("(")[0])
+        kind = (record.name, record.levelno, _BEGINNING.split(text, 1)[0])
         told = self._told.get(kind)
         if told is not None and now_ms < told.at_ms + self._every_ms:
             told.left_out += 1
@@ -77,11 +79,13 @@ class LibraryNoise(logging.Filter):
 
 
 def _is_noise(record: logging.LogRecord) -> bool:
-    """Whether it tells of a peer alone: a line of gRPC's without an error of ours, or a task of
-    gRPC's that nobody waited for.
+    """Whether it tells of a peer alone: a line of a library's without an error of ours, a task of
+    gRPC's that nobody waited for, or a connection that the loop could not take or use.
     """
     error = record.exc_info[1] if record.exc_info else None
     library = record.name.partition(".")[0]
     if error is None:
-        return library == _LIBRARY
-    return library in (_LIBRARY, _LOOP) and isinstance(error, grpc.aio.InternalError)
+        return library in _LIBRARIES
+    if library == _LOOP and isinstance(error, OSError):
+        return True
+    return library in ("grpc", _LOOP) and isinstance(error, grpc.aio.InternalError)

@@ -109,3 +109,25 @@ def test_every_service_logs_like_that(capsys: pytest.CaptureFixture[str]) -> Non
     assert (noise["event"], noise["service"]) == (f"{BROKEN_OFF}: Failed", "wallet")
     assert "exception" not in noise
     assert "ValueError: ours" in ours["exception"]
+
+
+def test_what_the_web_server_says_of_peers_is_noise(noise: LibraryNoise) -> None:
+    records = [
+        line("Invalid HTTP request received.", name="uvicorn.error", level=logging.WARNING)
+        for _ in range(3)
+    ]
+    assert [noise.filter(each) for each in records] == [True, False, False]
+
+
+def test_an_error_of_ours_in_the_web_server_is_told_each_time(noise: LibraryNoise) -> None:
+    text = "Exception in ASGI application"
+    records = [line(text, ValueError("ours"), name="uvicorn.error") for _ in range(3)]
+    assert all(noise.filter(each) and each.exc_info for each in records)
+
+
+def test_connections_that_the_loop_cannot_take_are_one_line(noise: LibraryNoise) -> None:
+    """Whatever else it says below its first line."""
+    error = OSError(24, "Too many open files")
+    text = "socket.accept() out of system resource"
+    records = [line(f"{text}\nsocket: <{number}>", error, name="asyncio") for number in range(3)]
+    assert [noise.filter(each) for each in records] == [True, False, False]
