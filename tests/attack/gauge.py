@@ -1,0 +1,158 @@
+"""What processes cost: memory, CPU and log lines, as their host sees them."""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+_RESET_PEAK: Final = "5"
+_KIB: Final = 1_024
+_VARIES: Final = re.compile(r"0x[0-9a-f]+|\d+|'[^']*'|\"[^\"]*\"|[0-9a-f-]{16,}")
+_SHOWN_CHARS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A process, by pid, and the file that its log goes to. One with ``children`` is measured with
+    them, and without the memory that they share (PostgreSQL).
+    """
+
+    pid: int
+    log: Path
+    has_children: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one process used in a window: seconds of CPU, bytes of memory above those at the start,
+    and log lines by kind.
+    """
+
+    cpu_s: float
+    growth_bytes: int
+    lines: Mapping[str, int] = field(default_factory=dict)
+    has_died: bool = False
+
+
+class Gauge:
+    """Reads one process from ``begin`` to ``end``."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self._cpu_s = 0.0
+        self._bytes = 0
+        self._most = 0
+        self._offset = 0
+        self._has_died = False
+
+    def begin(self) -> None:
+        """Note where it stands, and let its peak of memory start from here."""
+        self._offset = _size(self._watched.log)
+        try:
+            self._cpu_s = self._cpu()
+            self._bytes = self._most = self._memory()
+            if not self._watched.has_children:
+                Path(f"/proc/{self._watched.pid}/clear_refs").write_text(_RESET_PEAK)
+        except (OSError, psutil.Error):
+            self._has_died = True
+
+    def look(self) -> None:
+        """Note the memory in between, for what has no peak of its own to read."""
+        try:
+            self._most = max(self._most, self._memory())
+        except (OSError, psutil.Error):
+            self._has_died = True
+
+    def end(self) -> Cost:
+        """What it cost since ``begin``."""
+        lines = _kinds(self._watched.log, self._offset)
+        try:
+            cpu_s, most = self._cpu() - self._cpu_s, max(self._most, self._peak())
+        except (OSError, psutil.Error):
+            return Cost(0.0, self._most - self._bytes, lines, has_died=True)
+        return Cost(cpu_s, most - self._bytes, lines, self._has_died)
+
+    def _processes(self) -> list[psutil.Process]:
+        own = psutil.Process(self._watched.pid)
+        return [own, *own.children(recursive=True)] if self._watched.has_children else [own]
+
+    def _cpu(self) -> float:
+        used = 0.0
+        for process in self._processes():
+            try:
+                times = process.cpu_times()
+            except psutil.NoSuchProcess:
+                if process.pid == self._watched.pid:
+                    raise
+                continue
+            used += times.user + times.system
+            if process.pid == self._watched.pid and self._watched.has_children:
+                used += times.children_user + times.children_system
+        return used
+
+    def _memory(self) -> int:
+        if not self._watched.has_children:
+            return _status(self._watched.pid, "VmRSS")
+        return sum(_anonymous(process.pid) for process in self._processes())
+
+    def _peak(self) -> int:
+        if self._watched.has_children:
+            return self._memory()
+        return _status(self._watched.pid, "VmHWM")
+
+
+def busy_s() -> float:
+    """Seconds of CPU that the whole machine has used."""
+    numbers = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    user, nice, system, _, _, irq, softirq = map(int, numbers[:7])
+    return (user + nice + system + irq + softirq) / _TICKS_PER_S
+
+
+def _status(pid: int, name: str) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * _KIB
+    raise ProcessLookupError(f"process {pid} has ended and has no {name}")
+
+
+def _anonymous(pid: int) -> int:
+    try:
+        return _status(pid, "RssAnon")
+    except OSError:
+        return 0
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _kinds(path: Path, offset: int) -> Mapping[str, int]:
+    """How many lines of each kind were added to a log since then."""
+    if not path.exists():
+        return {}
+    with path.open("rb") as log:
+        log.seek(offset)
+        added = log.read().decode(errors="replace")
+    return Counter(kind_of(line) for line in added.splitlines() if line.strip())
+
+
+def kind_of(line: str) -> str:
+    """What a line of a log is of: its event where it is one of ours, else its text without what
+    varies.
+    """
+    try:
+        said = json.loads(line)
+    except ValueError:
+        said = None
+    if isinstance(said, dict) and "event" in said:
+        text = f"{said.get('logger', '')} {said['event']}".strip()
+    else:
+        text = line.strip()
+    return _VARIES.sub("*", text)[:_SHOWN_CHARS]
