@@ -1,7 +1,8 @@
 """The attacker's process: ``python -m tests.attack.attacker NAME`` with an ``Aim`` as the first
 line of its input. It says ``ready``, waits for a line, attacks, and prints what it has spent.
 
-It runs at the lowest priority, so that whoever is attacked gets the CPU it asks for.
+It runs at a low priority, so that its victims get the CPU that they ask for, and is not starved
+by other programs of a busy machine.
 """
 
 import asyncio
@@ -14,18 +15,18 @@ from dataclasses import fields
 from typing import Final
 
 from tests.attack.catalogue import CATALOGUE
-from tests.attack.raid import Aim, Overspent, Raid
+from tests.attack.raid import Aim, Attack, Overspent, Raid
 
-_LOWEST: Final = 19
+_NICE: Final = 10
 _FILES: Final = 16_384
 _STOP_WITHIN_S: Final = 2.0
 
 
-async def _attack(name: str, aim: Aim) -> Raid:
+async def _run(attack: Attack, aim: Aim) -> Raid:
     raid = Raid(aim)
     with suppress(Overspent, TimeoutError):
         async with asyncio.timeout(None) as bound:
-            attacking = asyncio.create_task(CATALOGUE[name].attack(raid))
+            attacking = asyncio.create_task(attack(raid))
             while not attacking.done():
                 await asyncio.wait({attacking}, timeout=0.2)
                 if raid.has_begun and raid.is_over and bound.when() is None:
@@ -37,11 +38,11 @@ async def _attack(name: str, aim: Aim) -> Raid:
 
 def main() -> None:
     """Attack once."""
-    os.nice(_LOWEST - os.nice(0))
+    os.nice(max(0, _NICE - os.nice(0)))
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(_FILES, hard), hard))
-    aim = Aim.model_validate_json(sys.stdin.readline())
-    raid = asyncio.run(_attack(sys.argv[1], aim))
+    aim = Aim(**json.loads(sys.stdin.readline()))
+    raid = asyncio.run(_run(CATALOGUE[sys.argv[1]].attack(), aim))
     used = resource.getrusage(resource.RUSAGE_SELF)
     # Not by ``asdict``, which makes a Counter of a Counter's pairs.
     spent = {each.name: getattr(raid.spent, each.name) for each in fields(raid.spent)}

@@ -14,7 +14,7 @@ from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from tests.attack.raid import Attack, Raid
 
 SUBSCRIBERS: Final = 30
-_ROUNDS: Final = 4
+_ROUNDS: Final = 2
 _READERS: Final = 8
 _LISTS_PER_S: Final = 400
 _CALLS_PER_PLAYER_S: Final = 40
@@ -74,13 +74,20 @@ async def _replayed(raid: Raid, stub: Any) -> None:
         call.cancel()
 
 
-def event_lists(way: str) -> Attack:
-    """Finished rounds of long tables, again and again: players within their limit, or one
-    integrator, who has none.
-    """
+def player_lists() -> Attack:
+    """Finished rounds of long tables, again and again, by players within their limit."""
+    return _lists(lambda raid: raid.aim.players[:_READERS])
+
+
+def integrator_lists() -> Attack:
+    """The same by an integrator."""
+    return _lists(lambda raid: [raid.aim.integrator])
+
+
+def _lists(tokens_of: Callable[[Raid], list[str]]) -> Attack:
 
     async def attack(raid: Raid) -> None:
-        tokens = [raid.aim.integrator] if way == "integrator" else raid.aim.players[:_READERS]
+        tokens = tokens_of(raid)
         await raid.go()
 
         async def one(number: int) -> None:
@@ -136,11 +143,12 @@ def _calls(
     engine: Any = engine_pb2_grpc.TableServiceStub(to_engine)
     lobby: Any = lobby_pb2_grpc.LobbyServiceStub(to_lobby)
     wallet: Any = wallet_pb2_grpc.WalletServiceStub(to_wallet)
+    account = wallet_pb2.GetAccountRequest(account=f"player:{raid.aim.player_ids[0]}")
     table = engine_pb2.GetTableRequest(table_id=raid.aim.tables[0])
     return (
         lambda: engine.GetTable(table, metadata=token),
         lambda: lobby.ListTables(lobby_pb2.ListTablesRequest(), metadata=token),
-        lambda: wallet.GetAccount(wallet_pb2.GetAccountRequest(), metadata=token),
+        lambda: wallet.GetAccount(account, metadata=token),
         lambda: engine.WhereAmI(engine_pb2.WhereAmIRequest(), metadata=token),
     )
 

@@ -3,12 +3,12 @@
 import asyncio
 import os
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Final
 
 from tests.attack import http2
 from tests.attack.content import CALLS
-from tests.attack.http2 import Http2, frame, grpc_headers, literal, setting
+from tests.attack.http2 import Act, Http2, frame, grpc_headers, keep_on, literal, setting
 from tests.attack.raid import Attack, Raid
 
 HEALTH: Final = "/grpc.health.v1.Health/Watch"
@@ -34,33 +34,14 @@ def targets(raid: Raid, way: str) -> list[tuple[str, str]]:
     return [(raid.aim.services[kind], CALLS[kind]) for kind in ("engine", "wallet")]
 
 
-def on_connections(
-    way: str, act: Callable[[Raid, Http2, str], Awaitable[None]], count: int = _CONNECTIONS
-) -> Attack:
-    """Do it on so many connections to each target, each opened again when the victim ends it."""
+def on_connections(way: str, act: Act, count: int = _CONNECTIONS) -> Attack:
+    """Do it on so many connections to each target."""
 
     async def attack(raid: Raid) -> None:
         await raid.go()
-
-        async def one(address: str, path: str) -> None:
-            while not raid.is_over:
-                peer = await Http2.open(raid, address)
-                hearing = asyncio.create_task(peer.hear())
-                acting = asyncio.ensure_future(act(raid, peer, path))
-                try:
-                    await asyncio.wait({hearing, acting}, return_when=asyncio.FIRST_COMPLETED)
-                    if acting.done():
-                        acting.result()
-                except ConnectionError:
-                    raid.spent.answers["broken off"] += 1
-                finally:
-                    acting.cancel()
-                    hearing.cancel()
-                    await asyncio.gather(acting, hearing, return_exceptions=True)
-                    peer.line.abort()
-                await asyncio.sleep(0.05)
-
-        await raid.side_by_side(one(*each) for each in targets(raid, way) for _ in range(count))
+        await raid.side_by_side(
+            keep_on(raid, *each, act) for each in targets(raid, way) for _ in range(count)
+        )
 
     return attack
 

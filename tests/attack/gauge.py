@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import psutil
-
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 _RESET_PEAK: Final = "5"
 _KIB: Final = 1_024
@@ -60,14 +58,14 @@ class Gauge:
             self._bytes = self._most = self._memory()
             if not self._watched.has_children:
                 Path(f"/proc/{self._watched.pid}/clear_refs").write_text(_RESET_PEAK)
-        except (OSError, psutil.Error):
+        except OSError:
             self._has_died = True
 
     def look(self) -> None:
         """Note the memory in between, for what has no peak of its own to read."""
         try:
             self._most = max(self._most, self._memory())
-        except (OSError, psutil.Error):
+        except OSError:
             self._has_died = True
 
     def end(self) -> Cost:
@@ -75,37 +73,53 @@ class Gauge:
         lines = _kinds(self._watched.log, self._offset)
         try:
             cpu_s, most = self._cpu() - self._cpu_s, max(self._most, self._peak())
-        except (OSError, psutil.Error):
+        except OSError:
             return Cost(0.0, self._most - self._bytes, lines, has_died=True)
         return Cost(cpu_s, most - self._bytes, lines, self._has_died)
 
-    def _processes(self) -> list[psutil.Process]:
-        own = psutil.Process(self._watched.pid)
-        return [own, *own.children(recursive=True)] if self._watched.has_children else [own]
-
     def _cpu(self) -> float:
-        used = 0.0
-        for process in self._processes():
-            try:
-                times = process.cpu_times()
-            except psutil.NoSuchProcess:
-                if process.pid == self._watched.pid:
-                    raise
-                continue
-            used += times.user + times.system
-            if process.pid == self._watched.pid and self._watched.has_children:
-                used += times.children_user + times.children_system
-        return used
+        return cpu_s(self._watched)
 
     def _memory(self) -> int:
         if not self._watched.has_children:
             return _status(self._watched.pid, "VmRSS")
-        return sum(_anonymous(process.pid) for process in self._processes())
+        return sum(_anonymous(pid) for pid in _family(self._watched))
 
     def _peak(self) -> int:
         if self._watched.has_children:
             return self._memory()
         return _status(self._watched.pid, "VmHWM")
+
+
+def cpu_s(watched: Watched) -> float:
+    """Seconds of CPU that a process has used, with its children where they count.
+
+    Raises:
+        OSError: it has ended.
+    """
+    used = 0
+    for pid in _family(watched):
+        try:
+            times = [int(field) for field in _stat(pid)[11:15]]
+        except OSError:
+            if pid == watched.pid:
+                raise
+            continue
+        # Children that have ended are in their parent's account.
+        used += sum(times if watched.has_children else times[:2])
+    return used / _TICKS_PER_S
+
+
+def _family(watched: Watched) -> list[int]:
+    if not watched.has_children:
+        return [watched.pid]
+    children = Path(f"/proc/{watched.pid}/task/{watched.pid}/children").read_text().split()
+    return [watched.pid, *map(int, children)]
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of ``/proc/PID/stat`` behind the name, which may hold anything."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def busy_s() -> float:

@@ -2,6 +2,7 @@
 
 import asyncio
 import struct
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from tests.attack.raid import Line, Raid
@@ -166,3 +167,28 @@ class Http2:
         elif stream in self._windows:
             self._windows[stream] += more
         self._wider.set()
+
+
+Act = Callable[[Raid, Http2, str], Awaitable[None]]
+"""What to do on a connection, with the path of a call that is served there."""
+
+
+async def keep_on(raid: Raid, address: str, path: str, act: Act) -> None:
+    """Do it on a connection, which is opened again whenever the victim ends it."""
+    while not raid.is_over:
+        peer = await Http2.open(raid, address)
+        hearing = asyncio.create_task(peer.hear())
+        acting = asyncio.ensure_future(act(raid, peer, path))
+        try:
+            await asyncio.wait({hearing, acting}, return_when=asyncio.FIRST_COMPLETED)
+            if acting.done():
+                acting.result()
+                await asyncio.wait({hearing}, timeout=raid.left_s)
+        except ConnectionError:
+            raid.spent.answers["broken off"] += 1
+        finally:
+            acting.cancel()
+            hearing.cancel()
+            await asyncio.gather(acting, hearing, return_exceptions=True)
+            peer.line.abort()
+        await asyncio.sleep(0.05)

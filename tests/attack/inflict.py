@@ -8,13 +8,11 @@ import time
 from asyncio.subprocess import PIPE
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import psutil
-
-from tests.attack.gauge import Cost, Gauge, Watched, busy_s
+from tests.attack.gauge import Cost, Gauge, Watched, busy_s, cpu_s
 from tests.attack.players import Played
 from tests.attack.raid import Aim
 
@@ -90,12 +88,8 @@ def _own_s(watched: Mapping[str, Watched]) -> float:
     """Seconds of CPU of the victims and of ourselves."""
     used = time.process_time()
     for each in watched.values():
-        with suppress(psutil.Error):
-            own = psutil.Process(each.pid)
-            for process in (own, *own.children(recursive=True)) if each.has_children else (own,):
-                with suppress(psutil.Error):
-                    times = process.cpu_times()
-                    used += times.user + times.system
+        with suppress(OSError):
+            used += cpu_s(each)
     return used
 
 
@@ -122,7 +116,7 @@ async def inflict(
     spent: Mapping[str, Any] = {}
     error = ""
     try:
-        attacker.stdin.write(aim.model_dump_json().encode() + b"\n")
+        attacker.stdin.write(json.dumps(asdict(aim)).encode() + b"\n")
         async with asyncio.timeout(_START_S):
             line = await attacker.stdout.readline()
         if line != b"ready\n":

@@ -7,35 +7,35 @@ calls ``go``, and stops when ``is_over``.
 import asyncio
 import socket
 import sys
+import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from pydantic import BaseModel
-
 MOST_BYTES: Final = 128 << 20
 MOST_CONNECTIONS: Final = 6_000
 _SHORTEST_S: Final = 0.002
-_LINGER_S: Final = 1.0
+_SLICE_S: Final = 0.01
 
 
-class Aim(BaseModel, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Aim:
     """Where to attack, and what the attacker has: ``host:port`` of one process a service, of Envoy
     and of the gateway's page; tokens of ordinary players and of an integrator; tables with finished
     rounds; the id of the key that signs tokens.
     """
 
-    services: dict[str, str] = {}
+    services: dict[str, str] = field(default_factory=dict)
     edge: str = ""
     gateway: str = ""
-    players: list[str] = []
+    players: list[str] = field(default_factory=list)
+    player_ids: list[str] = field(default_factory=list)
     integrator: str = ""
-    tables: list[str] = []
+    tables: list[str] = field(default_factory=list)
     kid: str = ""
     seconds: float = 4.0
-    control_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -135,11 +135,11 @@ class Raid:
         self._lines.append(line)
         return line
 
-    async def ticks(self, per_s: float) -> AsyncGenerator[int, None]:
-        """Count up at that rate until the attack is over."""
+    async def ticks(self, per_s: float, burst: int = 0) -> AsyncGenerator[int, None]:
+        """Count up at that rate until the attack is over, the first ``burst`` at once."""
         started_s, number = self._now(), 0
         while not self.is_over:
-            if number <= (self._now() - started_s) * per_s:
+            if number <= burst + (self._now() - started_s) * per_s:
                 yield number
                 number += 1
                 if number % 16 == 0:
@@ -205,3 +205,17 @@ def _beginning(content: bytes) -> str:
 
 
 Attack = Callable[[Raid], Coroutine[object, object, None]]
+
+
+def control() -> Attack:
+    """Computes and sends nothing: shows what an attacker's own CPU does to the figures."""
+
+    async def attack(raid: Raid) -> None:
+        await raid.go()
+        while not raid.is_over:
+            until_s = time.monotonic() + _SLICE_S
+            while time.monotonic() < until_s:
+                pass
+            await asyncio.sleep(0)
+
+    return attack

@@ -46,13 +46,15 @@ class Stand:
     def aim(self, seconds: float, tables: list[str]) -> Aim:
         """What an attacker is given: one process of each service."""
         state = self.platform.state
+        names = [f"mallory-{number}" for number in range(_ATTACKERS)]
         kinds = ("engine", "lobby", "wallet", "rating", "bots")
         key = json.loads(state.key_file.read_text())
         return Aim(
             services={kind: next(iter(state.addresses(kind).values())) for kind in kinds},
             edge=self.edge,
             gateway=self.page.removeprefix("http://").rstrip("/"),
-            players=[self.platform.token(f"mallory-{number}") for number in range(_ATTACKERS)],
+            players=[self.platform.token(name) for name in names],
+            player_ids=names,
             integrator=self.platform.token("other-team", [Role.INTEGRATOR]),
             tables=tables,
             kid=str(key.get("kid", "")),

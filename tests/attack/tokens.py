@@ -36,7 +36,7 @@ def _encoded(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
-def over_grpc(way: str) -> Attack:
+def bad_tokens(way: str) -> Attack:
     """Calls with a new forged token each."""
 
     async def act(raid: Raid, peer: Http2, path: str) -> None:
@@ -47,7 +47,7 @@ def over_grpc(way: str) -> Attack:
     return on_connections(way, act, _CONNECTIONS)
 
 
-def over_gateway() -> Attack:
+def bad_tokens_gateway() -> Attack:
     """Posts with a new forged token each."""
 
     async def attack(raid: Raid) -> None:
