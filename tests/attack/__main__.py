@@ -25,8 +25,10 @@ _FIRST_QUIET: Final = 4
 _QUIET_AFTER: Final = 4
 """After so many attacks there is another quiet window."""
 _MOST_RUNS: Final = 3
-_NO_MORE_REPEATS_S: Final = 330.0
-_NO_MORE_ATTACKS_S: Final = 450.0
+_REPEATS_SHARE: Final = 0.7
+"""Of the whole time; after it no attack is repeated, so that all have their turn."""
+_END_S: Final = 20.0
+"""What ending the cluster may take."""
 
 
 def say(text: str) -> None:
@@ -38,7 +40,10 @@ def say(text: str) -> None:
 class Campaign:
     """All attacks on one stand, one after another."""
 
-    def __init__(self, stand: Stand, played: Played, tables: list[str], seconds: float) -> None:
+    def __init__(
+        self, stand: Stand, played: Played, tables: list[str], seconds: float, until_s: float
+    ) -> None:
+        self._until_s = until_s
         self._stand = stand
         self._played = played
         self._tables = tables
@@ -52,12 +57,12 @@ class Campaign:
             await self._rest()
         for number, name in enumerate(names, start=1):
             elapsed_s = time.monotonic() - started_s
-            if elapsed_s > _NO_MORE_ATTACKS_S:
+            if time.monotonic() > self._until_s:
                 say(f"left out, since the time is over: {', '.join(names[number - 1 :])}")
                 return
             runs = self._runs[name] = [await self._once(name)]
             while len(runs) < _MOST_RUNS and is_slow(runs[-1], Quiet.of(self._quiet)):
-                if time.monotonic() - started_s > _NO_MORE_REPEATS_S:
+                if time.monotonic() > started_s + _REPEATS_SHARE * (self._until_s - started_s):
                     break
                 runs.append(await self._once(name))
             told = judge(name, runs, Quiet.of(self._quiet))
@@ -88,8 +93,8 @@ def _told(verdict: Verdict) -> str:
     return figures + ("holds" if verdict.holds else f"BROKEN: {', '.join(verdict.broken)}")
 
 
-async def campaign(names: Sequence[str], seconds: float, folder: Path) -> int:
-    """The whole run; its exit status."""
+async def campaign(names: Sequence[str], seconds: float, minutes: float, folder: Path) -> int:
+    """The whole run, in as many minutes; its exit status."""
     started_s = time.monotonic()
     played, pace = Played(), Pace(0.0)
     with tempfile.TemporaryDirectory(prefix="okey-attack-") as home:
@@ -99,7 +104,7 @@ async def campaign(names: Sequence[str], seconds: float, folder: Path) -> int:
             await asyncio.sleep(_WARM_UP_S)
             say(f"{len(played.commands)} commands played")
             pace.pause_s = PAUSE_S
-            running = Campaign(stand, played, tables, seconds)
+            running = Campaign(stand, played, tables, seconds, started_s + 60 * minutes - _END_S)
             await running.run(names, started_s)
             verdicts, baseline = running.verdicts()
     report.write(folder, verdicts, baseline)
@@ -116,6 +121,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", action="append", default=[], help="attacks that begin with this")
     parser.add_argument("--seconds", type=float, default=4.0, help="how long each lasts")
+    parser.add_argument("--minutes", type=float, default=8.0, help="how long all may take")
     parser.add_argument("--folder", type=Path, default=Path("build/attack"), help="of the report")
     parser.add_argument("--list", action="store_true", help="name the attacks, and end")
     options = parser.parse_args()
@@ -132,7 +138,7 @@ def main() -> None:
     except NetworkMissing as error:
         say(str(error))
         sys.exit(UNUSABLE)
-    sys.exit(asyncio.run(campaign(names, options.seconds, options.folder)))
+    sys.exit(asyncio.run(campaign(names, options.seconds, options.minutes, options.folder)))
 
 
 if __name__ == "__main__":
