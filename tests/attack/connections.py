@@ -164,9 +164,8 @@ def blind_readers(way: str) -> Attack:
 
     async def attack(raid: Raid) -> None:
         await raid.go()
-        watch = (
-            b"\x0a" + bytes((len(raid.aim.tables[0]),)) + raid.aim.tables[0].encode() + b"\x18\x01"
-        )
+        table = raid.aim.tables[-1].encode()
+        watch = b"\x0a" + bytes((len(table),)) + table + b"\x18\x01"
         token = ("authorization", f"Bearer {raid.aim.players[0]}")
         calls = (
             (grpc_headers(HEALTH), http2.grpc_message(b"")),

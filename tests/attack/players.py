@@ -28,7 +28,7 @@ WAYS: Final = ("direct", "edge", "gateway")
 TABLES_A_WAY: Final = 2
 PAUSE_S: Final = 0.08
 _AGAIN_S: Final = 0.2
-_ANSWER_S: Final = 10.0
+_CLOSED: Final = "TABLE_CLOSED"
 _TOO_LATE: Final = frozenset(
     {"TURN_OVER", "TURN_EXPIRED", "NOT_YOUR_TURN", "STAND_IN_PLAYS", "ALREADY_DRAWN"}
     | {"MUST_DRAW_FIRST", "NOT_AWAY", "TABLE_CLOSED"}
@@ -92,17 +92,16 @@ class Played:
 @asynccontextmanager
 async def playing(stand: Stand, played: Played, pace: Pace) -> AsyncIterator[list[str]]:
     """Tables that are played until the block ends; their ids."""
-    tables, tasks = list[str](), list[asyncio.Task[None]]()
-    for way in WAYS:
-        for number in range(TABLES_A_WAY):
-            names = [f"{way}-{number}-{seat}" for seat in range(2)]
-            table_id = await _sit_down(stand, names)
-            tables.append(table_id)
-            tasks += [
-                asyncio.create_task(_play_on(stand, played, way, table_id, name, pace))
-                for name in names
-            ]
+    tables = list[str]()
+    pairs = [(way, f"{way}-{number}") for way in WAYS for number in range(TABLES_A_WAY)]
+    first = [asyncio.Event() for _ in pairs]
+    tasks = [
+        asyncio.create_task(_match_after_match(stand, played, pair, pace, tables, seated))
+        for pair, seated in zip(pairs, first, strict=True)
+    ]
     try:
+        waiting: set[asyncio.Future[Any]] = {asyncio.gather(*(each.wait() for each in first))}
+        await asyncio.wait(waiting.union(tasks), return_when=asyncio.FIRST_COMPLETED)
         yield tables
         for task in tasks:
             if task.done():
@@ -111,6 +110,31 @@ async def playing(stand: Stand, played: Played, pace: Pace) -> AsyncIterator[lis
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _match_after_match(
+    stand: Stand,
+    played: Played,
+    pair: tuple[str, str],
+    pace: Pace,
+    tables: list[str],
+    seated: asyncio.Event,
+) -> None:
+    """Two players of one way; new ones for each match, since a table closes after its own (K11)."""
+    way, name = pair
+    for match in itertools.count():
+        names = [f"{name}-{match}-{seat}" for seat in range(2)]
+        try:
+            table_id = await _sit_down(stand, names)
+        except RpcFailure as failure:
+            played.fail(way, f"no table: {failure}"[:200])
+            await asyncio.sleep(_AGAIN_S)
+            continue
+        tables.append(table_id)
+        seated.set()
+        await asyncio.gather(
+            *(_play_on(stand, played, way, table_id, each, pace) for each in names)
+        )
 
 
 async def _sit_down(stand: Stand, names: list[str]) -> str:
@@ -130,16 +154,18 @@ async def _sit_down(stand: Stand, names: list[str]) -> str:
 async def _play_on(
     stand: Stand, played: Played, way: str, table_id: str, name: str, pace: Pace
 ) -> None:
-    """Play, and come back after each failure."""
+    """Play until the table closes; come back after each failure."""
     play = _over_gateway if way == "gateway" else _over_grpc
     while True:
         try:
             await play(stand, played, way, table_id, name, pace)
-            played.fail(way, "the table has ended")
         except (RpcFailure, OSError, WebSocketException, TimeoutError) as failure:
             played.drop(name)
             played.fail(way, f"{type(failure).__name__} {failure}"[:200])
-        await asyncio.sleep(_AGAIN_S)
+            await asyncio.sleep(_AGAIN_S)
+        else:
+            played.drop(name)
+            return
 
 
 async def _over_grpc(
@@ -194,6 +220,8 @@ async def _over_gateway(
         async for content in socket:
             said = orjson.loads(content)
             if "end" in said:
+                if said["end"]["reason"] == _CLOSED:
+                    return
                 raise OSError(f"the gateway has ended it: {said['end']}")
             table: dict[str, Any] = said.get("table", {})
             result = table.get("result", {})

@@ -14,6 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+ADDRESS: Final = "127.0.0.66"
+"""Whence attacks come, so that a limit of an address is none of the players'."""
 MOST_BYTES: Final = 128 << 20
 MOST_CONNECTIONS: Final = 6_000
 _SHORTEST_S: Final = 0.002
@@ -123,6 +125,7 @@ class Raid:
         own.setblocking(False)
         if receive_bytes:
             own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        own.bind((ADDRESS, 0))
         own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             await asyncio.get_running_loop().sock_connect(own, (host, int(port)))

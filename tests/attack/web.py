@@ -179,6 +179,7 @@ def _flooding(
             while not raid.is_over:
                 line = await raid.connect(raid.aim.gateway, 0 if reads else 4_096)
                 await line.send(_upgrade())
+                await line.read()
                 hearing = asyncio.create_task(raid.hear(line) if reads else asyncio.sleep(60))
                 try:
                     async for number in raid.ticks(per_s):
