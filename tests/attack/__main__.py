@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import signal
 import sys
 import tempfile
 import time
@@ -95,6 +96,10 @@ def _told(verdict: Verdict) -> str:
 
 async def campaign(names: Sequence[str], seconds: float, minutes: float, folder: Path) -> int:
     """The whole run, in as many minutes; its exit status."""
+    # Ends as Ctrl-C does: in order, with nothing left behind.
+    current = asyncio.current_task()
+    assert current is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, current.cancel)
     started_s = time.monotonic()
     played, pace = Played(), Pace(0.0)
     with tempfile.TemporaryDirectory(prefix="okey-attack-") as home:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import sys
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from okey_runtime.identity import Role
-from services.okeyctl.demo.platform import StartedPlatform
+from services.okeyctl.demo.platform import PlatformDidNotStart, StartedPlatform
+from services.standalone.postgres import home_of
 from services.standalone.shape import POSTGRES
 from tests.attack.gauge import Watched
 from tests.attack.raid import Aim
@@ -23,6 +25,7 @@ _TIED: Final = Path(__file__).parents[2] / "services" / "standalone" / "tied.py"
 _LOOK_EVERY_S: Final = 0.2
 _ATTACKERS: Final = 10
 _READY_S: Final = 60.0
+_START_TRIES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,8 @@ class Stand:
 
 @asynccontextmanager
 async def standing(folder: Path, *, is_cluster: bool = True) -> AsyncIterator[Stand]:
-    """Everything started and ready, until the block ends."""
-    async with StartedPlatform(folder, is_cluster=is_cluster) as platform:
+    """Everything started and ready, until the block ends; nothing of it is left."""
+    async with _started(folder, is_cluster=is_cluster) as platform:
         port = free_port()
         with (folder / "envoy.log").open("wb") as log:
             envoy = await asyncio.create_subprocess_exec(
@@ -94,6 +97,28 @@ async def standing(folder: Path, *, is_cluster: bool = True) -> AsyncIterator[St
             if envoy.returncode is None:
                 envoy.kill()
                 await envoy.wait()
+
+
+@asynccontextmanager
+async def _started(folder: Path, *, is_cluster: bool) -> AsyncIterator[StartedPlatform]:
+    """The platform, tried again where a busy machine has not started it in time."""
+    platform = StartedPlatform(folder, is_cluster=is_cluster)
+    try:
+        for tries_left in reversed(range(_START_TRIES)):
+            try:
+                await platform.start()
+            except PlatformDidNotStart:
+                if not tries_left:
+                    raise
+            else:
+                break
+        try:
+            yield platform
+        finally:
+            await platform.stop()
+    finally:
+        # Root's database lies elsewhere than its data folder.
+        shutil.rmtree(home_of(platform.data_dir.absolute()), ignore_errors=True)
 
 
 def _sees_all(port: int, platform: StartedPlatform) -> bool:
