@@ -78,7 +78,8 @@ class Campaign:
 
     async def _once(self, name: str) -> Inflicted:
         aim = self._stand.aim(self._seconds, self._tables)
-        return await inflict(name, aim, self._stand.watched, self._played)
+        usual = Quiet.of(self._quiet).cores
+        return await inflict(name, aim, self._stand.watched, self._played, usual)
 
     async def _rest(self) -> None:
         window = await quiet(self._stand.watched(), self._played, self._seconds + SETTLE_S)
@@ -91,7 +92,11 @@ def _told(verdict: Verdict) -> str:
         f"{verdict.growth_bytes / 2**20:5.0f} MiB {verdict.growth_of:<9} "
         f"{verdict.cpu_s:4.1f} s {verdict.cpu_of:<9} p99 {ratio:4.1f} x  "
     )
-    return figures + ("holds" if verdict.holds else f"BROKEN: {', '.join(verdict.broken)}")
+    if verdict.holds:
+        return f"{figures}holds"
+    first = f" ({verdict.failures[0]})" if verdict.failures else ""
+    lines = f" ({verdict.lines} lines, {verdict.lines_of})" if verdict.lines else ""
+    return f"{figures}BROKEN: {', '.join(verdict.broken)}{first}{lines}"
 
 
 async def campaign(names: Sequence[str], seconds: float, minutes: float, folder: Path) -> int:

@@ -13,7 +13,7 @@ _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 _RESET_PEAK: Final = "5"
 _KIB: Final = 1_024
 _VARIES: Final = re.compile(r"0x[0-9a-f]+|\d+|'[^']*'|\"[^\"]*\"|[0-9a-f-]{16,}")
-_SHOWN_CHARS: Final = 60
+_SHOWN_CHARS: Final = 90
 
 
 @dataclass(frozen=True, slots=True)

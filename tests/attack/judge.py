@@ -105,7 +105,7 @@ def judge(name: str, runs: Sequence[Inflicted], quiet: Quiet) -> Verdict:
         *(["CPU"] if cpu[0] >= MOST_CPU_S else []),
         *(["p99"] if p99 >= MOST_P99 * quiet.p99_ms else []),
         *(["log"] if lines[0] else []),
-        *([f"{len(failures)} calls of players failed: {failures[0]}"] if failures else []),
+        *([f"{len(failures)} calls of players failed"] if failures else []),
         *(f"attack did not run: {error}" for error in errors),
     ]
     return Verdict(

@@ -72,23 +72,12 @@ def _keyed(lines: Mapping[tuple[str, str], float]) -> Mapping[str, float]:
 def side_by_side(before: Path, after: Path | None) -> str:
     """Two reports as one table; a dash where one of them has no such attack."""
     reports = [_read(before), _read(after) if after else {}]
-    heads = (
-        "attack",
-        "what",
-        "sent",
-        *(
-            f"{part} {when}"
-            for when in ("before", "after")
-            for part in ("memory", "CPU", "p99", "verdict")
-        ),
-    )
-    rows = [heads, ("---",) * len(heads)]
+    rows: list[tuple[str, ...]] = [("attack", "what", "sent", "before", "after"), ("---",) * 5]
     for name, kind in CATALOGUE.items():
         found = [report.get(name) for report in reports]
         newest = found[1] or found[0]
         if newest is not None:
-            shown = [cell for each in found for cell in _cells(each)]
-            rows.append((f"`{name}`", kind.what, sent(newest["spent"]), *shown))
+            rows.append((f"`{name}`", kind.what, sent(newest["spent"]), *map(_cell, found)))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -96,16 +85,21 @@ def _read(path: Path) -> Mapping[str, Mapping[str, Any]]:
     return {each["name"]: each for each in json.loads(path.read_text())["attacks"]}
 
 
-def _cells(attack: Mapping[str, Any] | None) -> tuple[str, ...]:
+def _cell(attack: Mapping[str, Any] | None) -> str:
+    """The worst of an attack; what broke a limit in bold."""
     if attack is None:
-        return ("–",) * 4
-    verdict = "holds" if attack["holds"] else ", ".join(attack["broken"])
-    return (
-        f"{attack['growth_bytes'] / 2**20:,.0f} MiB {attack['growth_of']}",
-        f"{attack['cpu_s']:.1f} s {attack['cpu_of']}",
-        f"{attack['p99_ms'] / attack['quiet_p99_ms']:.1f} x",
-        verdict,
-    )
+        return "–"
+    broken = list(attack["broken"])
+    figures = {
+        "memory": f"{attack['growth_bytes'] / 2**20:,.0f} MiB {attack['growth_of']}",
+        "CPU": f"{attack['cpu_s']:.1f} s {attack['cpu_of']}",
+        "p99": f"{attack['p99_ms'] / attack['quiet_p99_ms']:.1f} x",
+    }
+    if "log" in broken:
+        figures["log"] = f"{attack['lines']} lines, {attack['lines_of']}"
+    shown = [f"**{text}**" if name in broken else text for name, text in figures.items()]
+    shown += [f"**{why}**" for why in broken if why not in figures]
+    return ", ".join(shown).replace("|", "/")
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def test_a_quiet_time_breaks_no_limit() -> None:
         (replace(CALM, latencies_s={"edge": [0.01] * (FEWEST_COMMANDS - 1)}), "p99"),
         (
             replace(CALM, failures=["edge: away"]),
-            "1 calls of players failed: edge: away",
+            "1 calls of players failed",
         ),
     ],
     ids=["memory", "cpu", "a new line", "a usual line", "death", "slow", "stalled", "failed"],
@@ -86,12 +86,11 @@ def test_a_report_of_both_times_shows_what_was_mended(tmp_path: Path) -> None:
         report.write(tmp_path / name, [verdict], QUIET)
     files = [tmp_path / name / "attack.json" for name in ("before", "after")]
     *_, row = report.side_by_side(files[0], files[1]).splitlines()
-    assert "40 MiB engine-1" in row
-    assert "| memory |" in row
-    assert row.endswith("| holds |")
+    assert "| **40 MiB engine-1**, 0.0 s" in row
+    assert row.endswith(", 1.0 x |")
     assert "5 kB" in row
     *_, alone = report.side_by_side(files[0], None).splitlines()
-    assert alone.endswith("| – | – | – | – |")
+    assert alone.endswith("| – |")
     assert json.loads(files[0].read_text())["attacks"][0]["holds"] is False
 
 
