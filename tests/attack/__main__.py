@@ -126,10 +126,20 @@ async def campaign(names: Sequence[str], seconds: float, minutes: float, folder:
     return 1 if broken or not is_whole else 0
 
 
+def chosen(only: Sequence[str]) -> list[str]:
+    """Each attack of that name, or those whose names begin so; all of them where none is named."""
+    prefixes = tuple(each for each in only if each not in CATALOGUE)
+    if not only:
+        return list(CATALOGUE)
+    return [name for name in CATALOGUE if name in only or (prefixes and name.startswith(prefixes))]
+
+
 def main() -> None:
     """Take the options, enter the network, attack."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", action="append", default=[], help="attacks that begin with this")
+    parser.add_argument(
+        "--only", action="append", default=[], help="this attack, or those that begin so"
+    )
     parser.add_argument("--seconds", type=float, default=4.0, help="how long each lasts")
     parser.add_argument("--minutes", type=float, default=8.0, help="how long all may take")
     parser.add_argument("--folder", type=Path, default=Path("build/attack"), help="of the report")
@@ -139,10 +149,9 @@ def main() -> None:
         for name, kind in CATALOGUE.items():
             say(f"{name:<22} {kind.victim:<8} {kind.what}")
         return
-    only = tuple(options.only) or ("",)
-    names = [name for name in CATALOGUE if name.startswith(only)]
+    names = chosen(options.only)
     if not names:
-        parser.error(f"no attack begins with {' or '.join(only)}; --list names them")
+        parser.error(f"no attack begins with {' or '.join(options.only)}; --list names them")
     try:
         enter_own_network("tests.attack")
     except NetworkMissing as error:

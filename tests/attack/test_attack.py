@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.attack.__main__ import chosen
 from tests.attack.catalogue import CATALOGUE
 from tests.attack.gauge import Gauge, Watched
 from tests.attack.http2 import frame, literal
@@ -125,6 +126,13 @@ def test_frames_are_as_http2_writes_them() -> None:
 def test_every_attack_of_the_catalogue_can_be_made() -> None:
     for name, kind in CATALOGUE.items():
         assert callable(kind.attack()), name
+
+
+def test_a_name_chooses_its_attack_and_a_beginning_all_that_begin_so() -> None:
+    assert chosen([]) == list(CATALOGUE)
+    assert chosen(["control"]) == ["control"]
+    assert chosen(["control", "bombs"]) == ["control", "bombs-direct", "bombs-edge"]
+    assert chosen(["nothing"]) == []
 
 
 @pytest.mark.long
