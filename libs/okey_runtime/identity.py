@@ -57,6 +57,16 @@ class Identity:
         """
         return self.subject if Role.PLAYER in self.roles else ""
 
+    @property
+    def payer(self) -> str:
+        """Whose budget pays for its calls; "" for services and operators, which are ours.
+
+        No player has an id with a space, so no player can spend an integrator's budget.
+        """
+        if self.player:
+            return self.player
+        return f"integrator {self.subject}" if self.roles == {Role.INTEGRATOR} else ""
+
     def has_any(self, roles: frozenset[Role]) -> bool:
         """Whether the caller holds at least one of the roles."""
         return not self.roles.isdisjoint(roles)

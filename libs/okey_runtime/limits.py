@@ -1,8 +1,9 @@
 """How much one caller, and all of them together, may ask of a service.
 
-A player has a token bucket for each RPC, and so many streams. Services and operators are not
-counted: they are ours. All calls together are bounded too, so that a crowd is told to come back
-before the process drowns in it.
+A player has a token bucket for each RPC and a number of streams. Players and integrators have a
+budget besides, from which every call takes what it costs. Services and operators are not counted:
+they are ours. All calls together are bounded too, so that a crowd is refused before the process
+drowns in it.
 """
 
 from collections import OrderedDict
@@ -22,6 +23,7 @@ from okey_runtime.logging import get_logger
 _MOST_BUCKETS: Final = 100_000
 _MOST_ANONYMOUS_STREAMS: Final = 256
 _ANONYMOUS_STREAMS_OF_A_HOST: Final = 32
+_MOST_INTEGRATOR_STREAMS: Final = 1_000
 _BUSY_RETRY_MS: Final = 1_000
 _STREAM_RETRY_MS: Final = 5_000
 
@@ -52,6 +54,12 @@ class RateLimited(Limited):
     reason = "RATE_LIMITED"
 
 
+class BudgetSpent(Limited):
+    """A player's or integrator's calls together cost more than its budget."""
+
+    reason = "BUDGET_SPENT"
+
+
 class TooManyStreams(Limited):
     """A caller has as many streams open as it may."""
 
@@ -68,6 +76,8 @@ class ServiceBusy(Limited):
 class CallLimits:
     """``per_s`` and ``burst`` are a player's for each RPC, ``streams`` a player's at this process,
     ``calls`` everybody's together; ``call_ms`` is the longest that a call may take.
+
+    ``cost_per_s`` and ``cost_burst`` are the budget of a player or an integrator.
     """
 
     per_s: int
@@ -75,6 +85,8 @@ class CallLimits:
     streams: int
     calls: int
     call_ms: int
+    cost_per_s: int = 200
+    cost_burst: int = 2_000
 
 
 class Buckets:
@@ -87,16 +99,19 @@ class Buckets:
         self._clock = clock
         self._levels: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
 
-    def take(self, subject: str, method: str) -> int:
-        """Take one; 0 if there was one, otherwise after how many milliseconds there will be."""
+    def take(self, subject: str, method: str, cost: int = 1) -> int:
+        """Take ``cost``, or a full bucket where it costs more; 0 if there was as much, otherwise
+        after how many milliseconds there will be.
+        """
         now_ms = self._clock.monotonic_ms()
         key = (subject, method)
         level = self._level(key, now_ms)
+        wanted = min(cost * 1_000.0, self._full)
         self._levels.pop(key, None)
-        self._levels[key] = (level if level < 1_000.0 else level - 1_000.0, now_ms)
+        self._levels[key] = (level if level < wanted else level - wanted, now_ms)
         if len(self._levels) > self._most:
             self._levels.popitem(last=False)
-        return self._wait_ms(level)
+        return self._wait_ms(level, wanted)
 
     def wait_ms(self, subject: str, method: str) -> int:
         """After how many milliseconds there will be one to take; 0 if there is one."""
@@ -107,8 +122,8 @@ class Buckets:
         level, then_ms = self._levels.get(key, (self._full, now_ms))
         return min(self._full, level + (now_ms - then_ms) * self._per_s)
 
-    def _wait_ms(self, level: float) -> int:
-        missing = 1_000.0 - level
+    def _wait_ms(self, level: float, wanted: float = 1_000.0) -> int:
+        missing = wanted - level
         return int(missing // self._per_s) + 1 if missing > 0 else 0
 
 
@@ -139,26 +154,35 @@ class Gate:
         self.limits: Final = limits
         self._clock = clock
         self._buckets = Buckets(limits.per_s, limits.burst, clock)
+        self._budgets = Buckets(limits.cost_per_s, limits.cost_burst, clock)
         self.call: Final = CallsUnderWay(limits.calls)
         """Around a call that is no stream."""
         self._streams: dict[str, int] = {}
 
-    def refuse_if_too_often(self, caller: Identity | None, method: str) -> None:
-        """Count the call. Raises ``RateLimited``."""
-        if caller is None or not caller.player:
+    def refuse_if_too_often(self, caller: Identity | None, method: str, cost: int = 1) -> None:
+        """Count the call. Raises ``RateLimited`` or ``BudgetSpent``."""
+        payer = "" if caller is None else caller.payer
+        if not payer:
             return
-        wait_ms = self._buckets.take(caller.player, method)
-        if wait_ms:
-            self._tell(caller.player, method)
+        is_player = caller is not None and bool(caller.player)
+        if is_player and (wait_ms := self._buckets.take(payer, method)):
+            self._tell(payer, method)
             raise RateLimited(
-                f"{caller.player} calls {method} more than {self.limits.per_s} times a second: "
+                f"{payer} calls {method} more than {self.limits.per_s} times a second: "
                 f"wait {wait_ms} ms",
                 wait_ms,
             )
+        if wait_ms := self._budgets.take(payer, "", cost):
+            self._tell(payer, method)
+            raise BudgetSpent(
+                f"{method} costs {cost}, and {payer} has spent its budget of "
+                f"{self.limits.cost_per_s} a second: wait {wait_ms} ms",
+                wait_ms,
+            )
 
-    def _tell(self, player: str, method: str) -> None:
+    def _tell(self, payer: str, method: str) -> None:
         """Log who is limited."""
-        LINES.warn(_log, "player_limited", player_id=player, call=method)
+        LINES.warn(_log, "player_limited", player_id=payer, call=method)
 
     @contextmanager
     def stream(self, caller: Identity | None, host: str = "") -> Iterator[None]:
@@ -172,8 +196,9 @@ class Gate:
                 self._counted(f"callers without a token at {host}", _ANONYMOUS_STREAMS_OF_A_HOST),
             ):
                 yield
-        elif caller.player:
-            with self._counted(caller.player, self.limits.streams):
+        elif caller.payer:
+            most = self.limits.streams if caller.player else _MOST_INTEGRATOR_STREAMS
+            with self._counted(caller.payer, most):
                 yield
         else:
             yield

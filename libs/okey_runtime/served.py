@@ -113,6 +113,7 @@ class ServedMethod:
         self.metrics: Final = metrics
         self._access = access
         self._is_public = access.is_public(name)
+        self._cost = access.cost(name)
 
     def identify(self, metadata: Metadata, connection: Connection) -> Identity | None:
         """Who calls; None where the method is open to everybody."""
@@ -121,7 +122,7 @@ class ServedMethod:
     def admit(self, caller: Identity | None) -> None:
         """Return if the caller may call, and not too often. Raises what says why not."""
         self._access.check(self.name, caller)
-        self.gate.refuse_if_too_often(caller, self.name)
+        self.gate.refuse_if_too_often(caller, self.name, self._cost)
 
 
 class ServedCall:
@@ -186,7 +187,7 @@ class ServedCall:
 
     def _first(self) -> Awaitable[Any]:
         context, method, caller = self._context, self._method, self._caller
-        whose = self.host if caller is None else caller.player
+        whose = self.host if caller is None else caller.payer
         return method.arrivals.of(context.read(), whose)
 
     @property

@@ -29,7 +29,7 @@ from services.engine import (
 from services.engine.ai import AiSeats, BotWorkers
 from services.engine.archive import Archive
 from services.engine.archiving import Archiving
-from services.engine.event_servicer import EventServicer
+from services.engine.event_servicer import EventServicer, Pace
 from services.engine.everywhere import Everywhere
 from services.engine.feed import FedStore, Feed
 from services.engine.forwarding import Forwarding
@@ -293,7 +293,9 @@ class EngineApp:
         players_pb2_grpc.add_PlayerDataServiceServicer_to_server(
             PlayerDataServicer(Players(self._database), tables, everywhere), host.grpc
         )
-        self._events = EventServicer(parts.feed, clock, shedding)
+        self._events = EventServicer(
+            parts.feed, clock, shedding, Pace(settings.replay_rows_per_s, clock)
+        )
         events_pb2_grpc.add_EventServiceServicer_to_server(self._events, host.grpc)
 
     async def drain(self) -> None:

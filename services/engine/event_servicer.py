@@ -17,20 +17,47 @@ from services.engine.shedding import Shedding
 
 SERVICE: Final = "okey.api.events.v1.EventService"
 
-ACCESS: Final = AccessTable.of(SERVICE, {"Subscribe": {Role.INTEGRATOR, Role.OPERATOR}})
+ACCESS: Final = AccessTable.of(
+    SERVICE, {"Subscribe": {Role.INTEGRATOR, Role.OPERATOR}}, {"Subscribe": 20}
+)
 
 UNREAD_FOR_S: Final = 60.0
+_LATELY_MS: Final = 10_000
+"""Rows younger than this are no replay."""
 
 End = events_pb2.SubscribeEndReason
 Context = grpc.aio.ServicerContext[Any, Any]
 Write = Callable[[bytes], Awaitable[None]]
 
 
-class EventServicer(events_pb2_grpc.EventServiceServicer):
-    """Follows the feed for each caller; ``stop`` ends every stream."""
+class Pace:
+    """Lets ``per_s`` rows go in a second, page by page, in the order in which callers ask."""
 
-    def __init__(self, feed: Feed, clock: Clock, shedding: Shedding) -> None:
+    def __init__(self, per_s: int, clock: Clock) -> None:
+        self._per_s = per_s
+        self._clock = clock
+        self._next_ms = 0
+        # A lock serves in order; one that gives up while it waits costs the others nothing.
+        self._turns = asyncio.Lock()
+
+    async def turn(self, rows: int) -> None:
+        """Return once so many rows may go."""
+        async with self._turns:
+            await self._clock.sleep_until_ms(self._next_ms)
+            now_ms = self._clock.monotonic_ms()
+            self._next_ms = now_ms + rows * 1_000 // self._per_s
+
+
+class EventServicer(events_pb2_grpc.EventServiceServicer):
+    """Follows the feed for each caller; ``stop`` ends every stream.
+
+    Rows that happened lately leave at once. Older ones are replayed at the pace of ``replay``,
+    which all callers share, so that catching up does not slow the tables down.
+    """
+
+    def __init__(self, feed: Feed, clock: Clock, shedding: Shedding, replay: Pace) -> None:
         self._shedding = shedding
+        self._replay = replay
         self._feed = feed
         self._clock = clock
         self._stopping = asyncio.Event()
@@ -76,7 +103,7 @@ class EventServicer(events_pb2_grpc.EventServiceServicer):
         self, position: int, archived: int, expired: asyncio.Event
     ) -> Page | End.ValueType:
         """The next page, or why there is none."""
-        page = asyncio.ensure_future(self._feed.after(position, archived))
+        page = asyncio.ensure_future(self._page(position, archived))
         ends = [asyncio.ensure_future(each.wait()) for each in (self._stopping, expired)]
         try:
             await asyncio.wait([page, *ends], return_when=asyncio.FIRST_COMPLETED)
@@ -88,3 +115,10 @@ class EventServicer(events_pb2_grpc.EventServiceServicer):
         finally:
             for each in (page, *ends):
                 each.cancel()
+
+    async def _page(self, position: int, archived: int) -> Page:
+        """The next page, once it may go."""
+        page = await self._feed.after(position, archived)
+        if self._clock.now_ms() - page.newest_ms > _LATELY_MS:
+            await self._replay.turn(len(page.rows))
+        return page

@@ -67,6 +67,22 @@ journal: Final = Table(
 )
 by_position: Final = Index("journal_position", journal.c.position, unique=True)
 
+# Where each round stands among its table's rows; ``players`` by seat, with commas. Rounds that a
+# version without this index dealt are missing.
+rounds: Final = Table(
+    "rounds",
+    metadata,
+    Column("table_id", _TableId, ForeignKey("tables.table_id"), primary_key=True),
+    Column("match_no", BigInteger, primary_key=True, autoincrement=False),
+    Column("round_no", BigInteger, primary_key=True, autoincrement=False),
+    Column("first_seq", BigInteger, nullable=False),
+    # Not set while the round is played.
+    Column("last_seq", BigInteger),
+    Column("match_id", String(64), nullable=False),
+    Column("players", String(300), nullable=False),
+    Column("commitment", LargeBinary, nullable=False),
+)
+
 # One row. Whoever commits rows takes their positions here first and holds the row until the commit:
 # so no position becomes visible after a higher one.
 feed: Final = Table(

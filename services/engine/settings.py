@@ -48,6 +48,9 @@ class EngineSettings(ServiceSettings):
     most_streams: int = Field(default=20_000, ge=1)
     """How many streams may be open at once."""
 
+    replay_rows_per_s: int = Field(default=2_000, ge=1)
+    """How many old rows all subscribers together may be sent in a second; new ones go at once."""
+
     events_off: str = Field(default="", pattern="^[A-Za-z,]*$")
     """Tests only: kinds of events, with commas, that this engine is to behave as if it did not know
     them, like a version from before them.

@@ -40,6 +40,7 @@ ACCESS: Final = AccessTable.of(
         "RebuildRatings": {Role.OPERATOR},
         "ErasePlayer": {Role.OPERATOR},
     },
+    {"GetRatings": 5, "ListHistory": 5, "ListLeaderboard": 5},
 )
 
 _DEFAULT_PAGE_SIZE: Final = 50

@@ -53,6 +53,7 @@ ACCESS: Final = AccessTable.of(
         "UnfreezeAccount": _OPERATORS,
         "ErasePlayer": _OPERATORS,
     },
+    {"ListPostings": 5, "ExportStatement": 50},
 )
 
 _DEFAULT_PAGE_SIZE: Final = 100

@@ -39,6 +39,7 @@ APPS: dict[str, App] = {
     "bots": BotsApp(ServiceSettings.model_construct()),
 }
 
+COST_IN_DOCS = re.compile(r"^\| `(\w+/\w+)` \| (\d+) \|$", re.MULTILINE)
 RPC_IN_PROTO = re.compile(r"((?:\n  // .*)+)\n  rpc (\w+)\(")
 ROLES_IN_COMMENT = re.compile(r"\bRoles: ([a-z, ]+)\.")
 
@@ -128,3 +129,15 @@ def test_a_missing_and_an_invented_rpc_are_found() -> None:
 def test_a_rule_for_everybody_or_nobody_is_found() -> None:
     table = AccessTable.of("a.BService", {"C": PUBLIC, "D": set(), "E": {Role.PLAYER}})
     assert differences(table, set(table.rules())) == ["/a.BService/C", "/a.BService/D"]
+
+
+def test_the_documented_costs_are_those_of_the_code() -> None:
+    text = (ROOT / "docs/security.md").read_text("utf-8").partition("### What calls cost")[2]
+    documented = {rpc: int(cost) for rpc, cost in COST_IN_DOCS.findall(text)}
+    costs = {
+        method.rpartition(".")[2]: cost
+        for app in APPS.values()
+        for method, cost in app.access.costs().items()
+    }
+    assert documented == costs
+    assert min(costs.values()) > 1

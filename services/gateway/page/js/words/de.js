@@ -378,6 +378,7 @@ export const words = {
   "refused.SEATS_TOO_OFTEN": "Zu schnell. Warte etwas.",
   "refused.MAINTENANCE": "Wartung: vorerst keine neuen Spiele.",
   "refused.GATEWAY_AWAY": "Keine Verbindung. Versuch es gleich wieder.",
+  "refused.BUDGET_SPENT": "Zu schnell. Warte etwas.",
   "refused.RATE_LIMITED": "Zu schnell. Warte etwas.",
   "refused.INVALID_FIELD": "Etwas an dieser Anfrage kann nicht sein.",
   "refused.ROUND_NOT_FOUND": "Diese Runde gibt es nicht.",

@@ -378,6 +378,7 @@ export const words = {
   "refused.SEATS_TOO_OFTEN": "Too fast. Wait a little.",
   "refused.MAINTENANCE": "No new matches for now: maintenance.",
   "refused.GATEWAY_AWAY": "No connection. Try again in a moment.",
+  "refused.BUDGET_SPENT": "Too fast. Wait a little.",
   "refused.RATE_LIMITED": "Too fast. Wait a little.",
   "refused.INVALID_FIELD": "Something in this request cannot be.",
   "refused.ROUND_NOT_FOUND": "There is no such round.",

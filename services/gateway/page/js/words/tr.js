@@ -376,6 +376,7 @@ export const words = {
   "refused.SEATS_TOO_OFTEN": "Çok hızlı. Biraz bekle.",
   "refused.MAINTENANCE": "Bakım var: şimdilik yeni maç yok.",
   "refused.GATEWAY_AWAY": "Bağlantı yok. Birazdan yeniden dene.",
+  "refused.BUDGET_SPENT": "Çok hızlı. Biraz bekle.",
   "refused.RATE_LIMITED": "Çok hızlı. Biraz bekle.",
   "refused.INVALID_FIELD": "Bu istekte olmayacak bir şey var.",
   "refused.ROUND_NOT_FOUND": "Böyle bir el yok.",
