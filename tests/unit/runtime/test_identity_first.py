@@ -9,7 +9,6 @@ from typing import Any
 
 import grpc
 import pytest
-from google.protobuf.internal import encoder
 
 from okey_runtime.channel import open_channel
 from okey_runtime.config import ServiceSettings
@@ -151,7 +150,9 @@ async def test_a_stream_that_answers_messages_itself_goes_on_after_one(connect: 
 def _nested(depth: int) -> bytes:
     content = b""
     while len(content) < depth:
-        content = b"\x1a" + encoder._VarintBytes(len(content)) + content
+        length = len(content)
+        head = bytes([length]) if length < 128 else bytes([length % 128 + 128, length // 128])
+        content = b"\x1a" + head + content
     return content
 
 

@@ -14,6 +14,7 @@ from okey_runtime.request_size import SizeUnbounded, largest, most_bytes, most_b
 from tests.unit.test_access_tables import methods_of, proto_services
 
 Field = descriptor_pb2.FieldDescriptorProto
+DIGEST = validate_pb2.FieldRules(bytes=validate_pb2.BytesRules(len=32))
 LARGE = {
     "/okey.api.bots.v1.BotService/ChooseAction",
     "/okey.api.engine.v1.OperatorService/ExportMoneyEvents",
@@ -69,7 +70,11 @@ def test_the_size_is_that_of_the_largest_message_to_the_byte() -> None:
         "Sized",
         ("name", Field.TYPE_STRING, _text(max_len=64)),
         ("id", Field.TYPE_STRING, _text(pattern="^(latest|[0-9]{0,18})$")),
-        ("digest", Field.TYPE_BYTES, validate_pb2.FieldRules(bytes={"len": 32})),
+        (
+            "digest",
+            Field.TYPE_BYTES,
+            DIGEST,
+        ),
         ("ids", Field.TYPE_STRING, validate_pb2.FieldRules(repeated=items)),
         ("amount", Field.TYPE_INT64, None),
         ("is_on", Field.TYPE_BOOL, None),
