@@ -45,7 +45,9 @@ _NUMBERS: Final = {
     FieldDescriptor.TYPE_UINT64: 10,
     FieldDescriptor.TYPE_SINT64: 10,
 }
-_PART: Final = re.compile(r"(?:\[[^\[\]\\^]+\]|[A-Za-z0-9_-])(?:\{(?:\d+,)?(\d+)\})?")
+_PART: Final = re.compile(
+    r"(?:\[(?:[^\[\]\\^]|\\x[0-7][0-9a-f])+\]|[A-Za-z0-9_-])(?:\{(?:\d+,)?(\d+)\})?"
+)
 """Of a pattern: one of the ASCII characters listed, or one alone, at most so many times."""
 
 

@@ -82,6 +82,7 @@ def test_the_size_is_that_of_the_largest_message_to_the_byte() -> None:
     full = kind(
         name="𝄞" * 64,
         id="9" * 18,
+        token_id="~" * 128,
         digest=bytes(32),
         ids=["a" * 26 + "-" + "1" * 9] * 300,
         amount=-1,
