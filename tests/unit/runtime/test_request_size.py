@@ -70,6 +70,7 @@ def test_the_size_is_that_of_the_largest_message_to_the_byte() -> None:
         "Sized",
         ("name", Field.TYPE_STRING, _text(max_len=64)),
         ("id", Field.TYPE_STRING, _text(pattern="^(latest|[0-9]{0,18})$")),
+        ("token_id", Field.TYPE_STRING, _text(pattern=r"^[\x21-\x7e]{1,128}$")),
         (
             "digest",
             Field.TYPE_BYTES,
