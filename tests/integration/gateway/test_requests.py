@@ -9,6 +9,7 @@ import pytest
 
 from okey_runtime.clock import VirtualClock
 from okey_runtime.library_noise import LibraryNoise
+from okey_runtime.line_quota import LineQuota
 from services.gateway.settings import GatewaySettings
 from tests.integration.gateway.alone import Alone, alone
 
@@ -148,7 +149,7 @@ async def test_a_request_that_breaks_off_is_no_error(
 async def test_what_is_no_http_is_one_line(tmp_path: Path) -> None:
     lines = io.StringIO()
     handler = logging.StreamHandler(lines)
-    handler.addFilter(LibraryNoise(VirtualClock()))
+    handler.addFilter(LibraryNoise(LineQuota(VirtualClock())))
     logger = logging.getLogger("uvicorn.error")
     logger.addHandler(handler)
     try:
