@@ -11,13 +11,14 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from okey_runtime.allowlist import HOMES
 from okey_runtime.dev_platform import (
     DATA_DIR_VARIABLE,
     DEFAULT_DATA_DIR,
     DevPlatform,
     PlatformNotRunning,
 )
-from tools.manifests.envoy import PUBLIC, Edge, bootstrap
+from tools.manifests.envoy import Edge, bootstrap
 from tools.manifests.envoy_parts import Address
 
 ENVOY: Final = Path(sys.executable).with_name("envoy")
@@ -29,7 +30,7 @@ _CONFIG: Final = "envoy.json"
 def before(platform: DevPlatform, port: int) -> Edge:
     """An edge that leads to every process of each public service of the platform."""
     services = {
-        name: [Address.of(each) for each in platform.addresses(name).values()] for name in PUBLIC
+        name: [Address.of(each) for each in platform.addresses(name).values()] for name in HOMES
     }
     listen, telemetry = Address(_HOST, port), Address(_HOST, port + 1)
     return Edge(listen, telemetry, services, admin_port=port + 2)

@@ -26,9 +26,14 @@ class PublishedMethod:
     method: MethodDescriptor
 
     @property
+    def service(self) -> str:
+        """The full name of its service."""
+        return str(self.method.containing_service.full_name)
+
+    @property
     def path(self) -> str:
         """How it is called: ``/package.Service/Method``."""
-        return f"/{self.method.containing_service.full_name}/{self.method.name}"
+        return f"/{self.service}/{self.method.name}"
 
     @property
     def is_stream(self) -> bool:

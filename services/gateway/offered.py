@@ -1,7 +1,7 @@
 """The calls that players may make through the gateway: one message up, one down.
 
-They are the published methods of players (``okey_runtime.allowlist``) but streams. The services judge
-what a token lets its holder do; this list keeps all other methods out of a browser's reach.
+They are the published methods of players (``okey_runtime.allowlist``) but for streams. The services
+judge what a token lets its holder do; this list keeps all other methods out of a browser's reach.
 """
 
 from collections.abc import Mapping

@@ -68,12 +68,14 @@ def _read(answer: http.client.HTTPResponse) -> WebAnswer:
     return WebAnswer(tuple(messages), trailers or told, told)
 
 
-def preflight(address: str, method: str, asked: str) -> Mapping[str, str]:
-    """What a browser is told before its first call from another site's page."""
+def preflight(address: str, method: str, origin: str, asked: str) -> Mapping[str, str]:
+    """What a browser is told before its first call from a page of that origin; raises ``HTTPError``
+    where it is refused.
+    """
     request = urllib.request.Request(
         f"http://{address}{method}",
         headers={
-            "origin": "https://play.example.com",
+            "origin": origin,
             "access-control-request-method": "POST",
             "access-control-request-headers": asked,
         },
