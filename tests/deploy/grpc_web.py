@@ -23,6 +23,15 @@ class WebAnswer:
     headers: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class HttpAnswer:
+    """An answer of HTTP as it came."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
 def call(address: str, method: str, message: bytes, headers: Mapping[str, str]) -> WebAnswer:
     """One unary call to ``/package.Service/Method``."""
     request = urllib.request.Request(
@@ -83,3 +92,16 @@ def preflight(address: str, method: str, origin: str, asked: str) -> Mapping[str
     )
     with urllib.request.urlopen(request, timeout=20) as answer:
         return {name.lower(): value for name, value in answer.headers.items()}
+
+
+def request(
+    address: str, method: str, path: str, headers: Mapping[str, str], host: str = "127.0.0.1"
+) -> HttpAnswer:
+    """The answer to any request at all by HTTP/1.1, sent from this address of the machine."""
+    at, _, port = address.rpartition(":")
+    connection = http.client.HTTPConnection(at, int(port), timeout=20, source_address=(host, 0))
+    with closing(connection):
+        connection.request(method, path, b"", dict(headers))
+        answer = connection.getresponse()
+        told = {name.lower(): value for name, value in answer.headers.items()}
+        return HttpAnswer(answer.status, told, answer.read())
