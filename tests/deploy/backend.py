@@ -1,6 +1,6 @@
 """A service's stand-in that takes every call of every name, and remembers what has reached it."""
 
-from asyncio import Event
+from asyncio import Condition, Event
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -29,6 +29,13 @@ class Backend(grpc.GenericRpcHandler):
         self.reached: list[str] = []
         self.metadata: dict[str, str] = {}
         self.bodies: list[bytes] = []
+        self._floods = 0
+        self._flooded = Condition()
+
+    async def flooding(self, streams: int) -> None:
+        """Return once so many streams have begun to get more than is read."""
+        async with self._flooded:
+            await self._flooded.wait_for(lambda: self._floods >= streams)
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
         """Whatever it is called."""
@@ -48,6 +55,9 @@ class Backend(grpc.GenericRpcHandler):
     async def _flood(
         self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> AsyncIterator[bytes]:
+        self._floods += 1
+        async with self._flooded:
+            self._flooded.notify_all()
         for _ in range(_PAGES):
             yield _PAGE
 

@@ -247,7 +247,9 @@ def _telemetry_listener(edge: Edge) -> Json:
         "address": at(edge.telemetry),
         # It goes on telling while the other one drains.
         "drain_type": "MODIFY_ONLY",
+        # A full edge has to be seen, and not to be restarted by its probes.
         "ignore_global_conn_limit": True,
+        "bypass_overload_manager": True,
         "filter_chains": [{"filters": [envoy_limits.telemetry_connections(), manager]}],
     }
 

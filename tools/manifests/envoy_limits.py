@@ -87,7 +87,8 @@ def overload(limits: Limits) -> Json:
             _action("disable_http_keepalive", {"threshold": {"value": 0.90}}),
             _action("reset_high_memory_stream", _scaled(0.85, 0.95)),
             _action("stop_accepting_requests", {"threshold": {"value": 0.95}}),
-            _action("stop_accepting_connections", {"threshold": {"value": 0.97}}),
+            # Hung up on, and not left waiting in the kernel: another Envoy may have room.
+            _action("reject_incoming_connections", {"threshold": {"value": 0.97}}),
         ],
         "loadshed_points": [
             {
