@@ -199,6 +199,14 @@ async def test_what_is_no_call_of_grpc_is_not_passed_on(
     assert backend.reached == []
 
 
+async def test_a_path_with_an_escaped_slash_is_refused_before_it_is_looked_up(
+    edge: RunningEdge, backend: Backend
+) -> None:
+    answer = await sent(edge, {"content-type": "application/grpc-web+proto"}, path=f"{ACT}%2Fx")
+
+    assert answer.status == 400
+
+
 async def test_what_a_caller_says_to_envoy_itself_is_not_believed(
     edge: RunningEdge, backend: Backend
 ) -> None:

@@ -48,7 +48,6 @@ def bootstrap(edge: Edge) -> Json:
         "node": {"id": "edge", "cluster": "okey-edge"},
         "admin": {
             "address": at(Address("127.0.0.1", edge.admin_port)),
-            "ignore_global_conn_limit": True,
         },
         "static_resources": {
             "listeners": [_edge_listener(edge), _telemetry_listener(edge)],
@@ -103,9 +102,8 @@ def _connections(edge: Edge) -> Json:
         {
             "stat_prefix": "edge",
             "codec_type": "AUTO",
-            # What a caller says of where it comes from, or to Envoy itself, is not believed.
+            # What a caller says of where it comes from, or tells Envoy to do, is not believed.
             "use_remote_address": True,
-            "internal_address_config": {},
             "normalize_path": True,
             "merge_slashes": True,
             "path_with_escaped_slashes_action": "REJECT_REQUEST",
@@ -248,7 +246,6 @@ def _telemetry_listener(edge: Edge) -> Json:
         # It goes on telling while the other one drains.
         "drain_type": "MODIFY_ONLY",
         # A full edge has to be seen, and not to be restarted by its probes.
-        "ignore_global_conn_limit": True,
         "bypass_overload_manager": True,
         "filter_chains": [{"filters": [envoy_limits.telemetry_connections(), manager]}],
     }

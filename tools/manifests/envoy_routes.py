@@ -63,7 +63,7 @@ def _route(published: PublishedMethod, limits: Limits) -> Json:
             "max_stream_duration": longest,
             "grpc_timeout_header_max": longest,
         }
-        to["idle_timeout"] = longest
+        to["idle_timeout"] = "0s"
         to["retry_policy"] = _retry_policy()
     route: Json = {"match": match, "route": to}
     if published.method.client_streaming:

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -33,6 +34,7 @@ from tests.chaos.tables.script import Pace
 from tests.deploy.edge import RunningEdge, local_edge, running
 from tests.fixtures.postgres import PostgresServer
 from tests.fixtures.valkey import Valkey
+from tools.manifests.envoy_limits import DEFAULTS
 
 MOST_TRIES: Final = 3
 _DRAIN_DELAY_MS: Final = 3_000
@@ -94,7 +96,9 @@ async def behind_envoy(
 ) -> AsyncIterator[EdgeStand]:
     """A cluster of several of each service with a real Envoy before it, until the block ends."""
     stand = EdgeStand(folder, server, valkey, Tempo(), WHOLE)
-    async with running(local_edge(stand.by_kind()), folder) as stand.edge:
+    # Everybody shares one connection, as behind a gateway that calls from outside.
+    limits = replace(DEFAULTS, streams_per_connection=1_000)
+    async with running(local_edge(stand.by_kind(), limits=limits), folder) as stand.edge:
         try:
             await stand.start()
             await stand.balanced()
