@@ -68,7 +68,8 @@ SERIES: Final = {
     "edge_gave_up": 'envoy_cluster_upstream_rq_retry_limit_exceeded{job="edge", '
     'envoy_cluster_name="engine"}',
     "edge_turned_away": 'envoy_listener_downstream_global_cx_overflow{job="edge"}',
-    "edge_heap": 'envoy_overload_envoy_overload_actions_reset_high_memory_stream_active{job="edge"}',
+    "edge_heap": "envoy_overload_envoy_overload_actions_reset_high_memory_stream_active"
+    '{job="edge"}',
     "edge_certificate": f'envoy_server_days_until_first_cert_expiring{{job="edge", {AT}}}',
     "job_failed": 'kube_job_failed{job_name="wallet-migration", condition="true"}',
     "tries_failed": 'kube_job_status_failed{job_name="wallet-migration"}',

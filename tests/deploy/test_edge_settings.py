@@ -10,12 +10,11 @@ from pydantic import ValidationError
 
 from tests.deploy.manifests import DEPLOY, build, name_of
 from tools.manifests import envoy
-from tools.manifests.edge_settings import MADE, SETTINGS, EdgeSettings
+from tools.manifests.edge_settings import SETTINGS, EdgeSettings
 from tools.manifests.yaml_text import made_from
 
 WITH_EDGE: Final = ("prod", "staging")
 PAGE: Final = "https://play.example.com"
-GENERATOR: Final = {"name": "edge-envoy", "behavior": "merge", "files": [MADE]}
 
 
 def configured(overlay: Path) -> str:
@@ -43,15 +42,17 @@ def test_an_overlay_sets_pages_and_limits(tmp_path: Path) -> None:
     shutil.copytree(DEPLOY, tmp_path / "deploy")
     overlay = tmp_path / "deploy" / "overlays" / "prod"
     file = overlay / SETTINGS
+    file.parent.mkdir()
     file.write_text(f"origins: [{PAGE}]\nlimits: {{connections: 77, calls_per_s: 2000}}\n")
-    edge = EdgeSettings.read(file).edge()
-    (overlay / MADE).write_text(made_from(SETTINGS, envoy.bootstrap(edge)))
+    settings = EdgeSettings.read(file)
+    for name, config in settings.component().items():
+        file.with_name(name).write_text(made_from(SETTINGS, config))
     kustomization = yaml.safe_load((overlay / "kustomization.yaml").read_text("utf-8"))
-    kustomization["configMapGenerator"].append(GENERATOR)
+    kustomization["components"].append("edge")
     (overlay / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
 
     text = configured(overlay)
-    assert yaml.safe_load(text) == envoy.bootstrap(edge)
+    assert yaml.safe_load(text) == envoy.bootstrap(settings.edge())
     assert f"exact: {PAGE}" in text
     assert "max_active_downstream_connections: 77" in text
     assert "tokens_per_fill: 2000" in text
@@ -73,7 +74,7 @@ def test_an_overlay_sets_pages_and_limits(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_origin_of_one_page_is_refused_by_its_name(origin: str, tmp_path: Path) -> None:
-    file = tmp_path / SETTINGS
+    file = tmp_path / "settings.yaml"
     file.write_text(yaml.safe_dump({"origins": [origin]}))
 
     with pytest.raises(ValidationError) as refused:
@@ -83,7 +84,7 @@ def test_what_is_no_origin_of_one_page_is_refused_by_its_name(origin: str, tmp_p
 
 @pytest.mark.parametrize("origin", [PAGE, "https://play.example.com:8443", "http://localhost:3000"])
 def test_origins_as_browsers_send_them_are_taken(origin: str, tmp_path: Path) -> None:
-    file = tmp_path / SETTINGS
+    file = tmp_path / "settings.yaml"
     file.write_text(yaml.safe_dump({"origins": [origin]}))
 
     assert EdgeSettings.read(file).edge().origins == (origin,)
@@ -93,7 +94,7 @@ def test_origins_as_browsers_send_them_are_taken(origin: str, tmp_path: Path) ->
     "text", ["orgins: []", "limits: {connections: 0}", "limits: {headers: 1000}"]
 )
 def test_unknown_settings_and_limits_of_nothing_are_refused(text: str, tmp_path: Path) -> None:
-    file = tmp_path / SETTINGS
+    file = tmp_path / "settings.yaml"
     file.write_text(text)
 
     with pytest.raises(ValidationError):

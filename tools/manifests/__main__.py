@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.manifests import alerts, client, dashboards, edges, envoy, slo
-from tools.manifests.edge_settings import MADE, SETTINGS, EdgeSettings
+from tools.manifests.edge_settings import SETTINGS, EdgeSettings
 from tools.manifests.yaml_text import made_from
 
 DEPLOY: Final = Path(__file__).resolve().parents[2] / "deploy"
@@ -34,8 +34,8 @@ def files() -> Iterator[tuple[Path, str]]:
         file = DEPLOY / "components" / "edge" / name
         yield file, made_from("tools/manifests/envoy.py", config)
     for settings in sorted((DEPLOY / "overlays").glob(f"*/{SETTINGS}")):
-        config = envoy.bootstrap(EdgeSettings.read(settings).edge())
-        yield settings.with_name(MADE), made_from(SETTINGS, config)
+        for name, config in EdgeSettings.read(settings).component().items():
+            yield settings.with_name(name), made_from(SETTINGS, config)
     yield DEPLOY / "client" / "service-config.json", client.text()
     for board in dashboards.DASHBOARDS:
         yield DEPLOY / "dashboards" / f"{board.name}.json", dashboards.text(board)

@@ -1,7 +1,7 @@
-"""What an environment sets of its own at the edge: ``edge-settings.yaml`` in its overlay.
+"""What an environment sets of its own at the edge: ``edge/settings.yaml`` in its overlay.
 
-``make manifests`` makes ``envoy.yaml`` beside it, which the overlay merges into ``edge-envoy``
-(docs/deploy.md). An overlay without the file has the component's: no page may call.
+``make manifests`` makes a component of that folder, which the overlay lists after
+``components/edge`` (docs/deploy.md). Without it the overlay has that one's: no page may call.
 """
 
 from collections.abc import Mapping
@@ -12,12 +12,13 @@ from typing import Annotated, Final, Literal
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, PositiveInt
 
-from tools.manifests.envoy import Edge, deployed
+from tools.manifests.envoy import Edge, bootstrap, deployed
 from tools.manifests.envoy_limits import DEFAULTS
+from tools.manifests.envoy_parts import Json
 from tools.manifests.origins import origin
 
-SETTINGS: Final = "edge-settings.yaml"
-MADE: Final = "envoy.yaml"
+SETTINGS: Final = "edge/settings.yaml"
+_ENVOY: Final = "envoy.yaml"
 
 Limited = Literal[
     "connections", "streams_per_connection", "heap_bytes", "calls_per_s", "calls_burst"
@@ -41,3 +42,13 @@ class EdgeSettings(BaseModel):
         """The edge that is deployed with them."""
         changes: dict[str, int] = {str(name): value for name, value in self.limits.items()}
         return deployed(self.origins, replace(DEFAULTS, **changes))
+
+    def component(self) -> dict[str, Json]:
+        """The files of a component that puts this edge in place of the other, by name."""
+        generator = {"name": "edge-envoy", "behavior": "merge", "files": [_ENVOY]}
+        kustomization: Json = {
+            "apiVersion": "kustomize.config.k8s.io/v1alpha1",
+            "kind": "Component",
+            "configMapGenerator": [generator],
+        }
+        return {"kustomization.yaml": kustomization, _ENVOY: bootstrap(self.edge())}
