@@ -185,7 +185,7 @@ CASES: Final = (
     is_quiet("OkeyEdgeFails", "10m", edge_calls="0+6x20", edge_gave_up="0+6x20"),
     fires("OkeyEdgeFull", "10m", edge_turned_away="0+5x20"),
     fires("OkeyEdgeFull", "10m", edge_heap="1x20"),
-    is_quiet("OkeyEdgeFull", "15m", edge_turned_away="0x5 7x20", edge_heap="0x20"),
+    is_quiet("OkeyEdgeFull", "10m", edge_turned_away="7x20", edge_heap="0x20"),
     fires("OkeyEdgeCertificateEndsSoon", "15m", edge_certificate="6x20"),
     is_quiet("OkeyEdgeCertificateEndsSoon", "15m", edge_certificate="7x20"),
     fires("OkeyEdgeCertificateEnds", "5m", edge_certificate="0x20"),
