@@ -5,7 +5,7 @@ environment is ``production`` unless something says otherwise, so that a forgott
 service stricter, never laxer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Self
@@ -14,21 +14,23 @@ from pydantic import Field, PositiveInt, SecretStr, field_validator, model_valid
 
 from okey_runtime.dialling import DialSettings
 from okey_runtime.logging import LogFormat
+from okey_runtime.production import MOST_SKEW_MS, Environment, GuardedSettings
 from okey_runtime.tls import is_loopback
 from okey_runtime.tls_roles import parse_roles
+
+__all__ = [
+    "DEFAULT_AUDIENCE",
+    "DEV_ISSUER",
+    "Environment",
+    "Reflection",
+    "ServiceSettings",
+    "refuse_in_production",
+]
 
 DEV_ISSUER = "okey-standalone-dev"
 """Issuer of the tokens that standalone signs with its own random key; production refuses it."""
 
 DEFAULT_AUDIENCE = "okey"
-
-
-class Environment(StrEnum):
-    """Where a service runs; test-only settings work everywhere but in production."""
-
-    STANDALONE = "standalone"
-    PRODUCTION = "production"
-    TEST = "test"
 
 
 class Reflection(StrEnum):
@@ -39,10 +41,8 @@ class Reflection(StrEnum):
     OFF = "off"
 
 
-class ServiceSettings(DialSettings):
+class ServiceSettings(GuardedSettings, DialSettings):
     """What every service needs to know before it starts; port 0 means any free port."""
-
-    environment: Environment = Environment.PRODUCTION
 
     listen_host: str = "127.0.0.1"
     listen_port: int = Field(default=0, ge=0, le=65535)
@@ -127,20 +127,21 @@ class ServiceSettings(DialSettings):
     failpoint: str = ""
     """Tests only: where the process kills itself; see ``okey_runtime.failpoints``."""
 
-    @model_validator(mode="after")
-    def _production_trusts_only_real_keys(self) -> Self:
-        if self.environment is not Environment.PRODUCTION:
-            return self
+    def refused(self) -> Iterator[str]:
+        """Why production does not start: keys that are not real, and what is unsafe."""
         if self.jwks_file is None:
-            raise ValueError(
-                "production does not start without OKEY_JWKS_FILE: name the issuer's key file"
-            )
+            yield "production does not start without OKEY_JWKS_FILE: name the issuer's key file"
         if self.token_issuer == DEV_ISSUER:
-            raise ValueError(
+            yield (
                 f"production refuses the development issuer {DEV_ISSUER!r}: "
                 "set OKEY_TOKEN_ISSUER to the real one"
             )
-        return self
+        if self.token_skew_ms > MOST_SKEW_MS:
+            yield (
+                f"OKEY_TOKEN_SKEW_MS is {self.token_skew_ms}: production allows at most "
+                f"{MOST_SKEW_MS}, since ended tokens hold for as long"
+            )
+        yield from super().refused()
 
     @model_validator(mode="after")
     def _others_cannot_read_along(self) -> Self:
@@ -189,11 +190,6 @@ class ServiceSettings(DialSettings):
     def migrates_itself(self) -> bool:
         """Whether the service migrates its database, or only checks that somebody has."""
         return not self.is_production if self.migrates is None else self.migrates
-
-    @property
-    def is_production(self) -> bool:
-        """Whether test-only settings and development keys are refused."""
-        return self.environment is Environment.PRODUCTION
 
 
 def refuse_in_production(*fields: str) -> Callable[[ServiceSettings], ServiceSettings]:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from okey_runtime.channel import replicas_target
 from okey_runtime.files import write_atomically
-from okey_runtime.keys import create_signing_key, load_signing_key
+from okey_runtime.keys import signing_key_at
 
 DATA_DIR_VARIABLE: Final = "OKEY_DATA_DIR"
 DEFAULT_DATA_DIR: Final = Path(".okey")
@@ -105,9 +105,4 @@ def make_dev_key() -> OKPKey:
     Raises:
         KeyFileBroken: the file holds no key, or others may read it.
     """
-    path = dev_key_file()
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        return create_signing_key(path)
-    except FileExistsError:
-        return load_signing_key(path)
+    return signing_key_at(dev_key_file())

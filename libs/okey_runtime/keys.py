@@ -18,6 +18,9 @@ from joserfc.jwk import KeySet, OKPKey, RSAKey
 from okey_runtime.files import FileStamp, write_atomically
 from okey_runtime.logging import get_logger
 
+DEV_KEY_ID: Final = "dev"
+"""The id of every development key."""
+
 _MIN_RSA_BITS: Final = 2048
 _log = get_logger(__name__)
 
@@ -40,14 +43,17 @@ class JwksFile:
     """The trusted keys of a JWKS file by key id; a changed file is taken over, a broken change is
     not.
 
+    ``allows_dev_key`` says whether the file may hold a development key.
+
     Raises:
         KeyFileBroken: the file cannot be used when the service starts.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, allows_dev_key: bool = True) -> None:
         self._path = path
+        self._allows_dev_key = allows_dev_key
         self._stamp = FileStamp.of(path)
-        self._keys = _read_jwks(path)
+        self._keys = self._read()
         self.generation = 0
         """Grows with every change taken over; whatever was verified under an older one is void."""
 
@@ -60,12 +66,21 @@ class JwksFile:
             return
         self._stamp = stamp
         try:
-            self._keys = _read_jwks(self._path)
+            self._keys = self._read()
         except KeyFileBroken as error:
             _log.error("jwks_change_refused", path=str(self._path), error=str(error))
             return
         self.generation += 1
         _log.info("jwks_reloaded", path=str(self._path), key_ids=sorted(self._keys))
+
+    def _read(self) -> dict[str, VerifyingKey]:
+        keys = _read_jwks(self._path)
+        if DEV_KEY_ID in keys and not self._allows_dev_key:
+            raise KeyFileBroken(
+                f"{self._path}: key {DEV_KEY_ID!r} is a development key, which production "
+                "refuses under any issuer: publish the issuer's own keys"
+            )
+        return keys
 
     @property
     def key_ids(self) -> list[str]:
@@ -77,7 +92,7 @@ class JwksFile:
         return self._keys.get(key_id)
 
 
-def create_signing_key(path: Path, key_id: str = "dev") -> OKPKey:
+def create_signing_key(path: Path, key_id: str = DEV_KEY_ID) -> OKPKey:
     """Make a random Ed25519 key and store it at ``path``, readable by its owner only.
 
     Raises:
@@ -88,6 +103,19 @@ def create_signing_key(path: Path, key_id: str = "dev") -> OKPKey:
     with os.fdopen(descriptor, "w") as file:
         json.dump(key.as_dict(private=True), file)
     return key
+
+
+def signing_key_at(path: Path, key_id: str = DEV_KEY_ID) -> OKPKey:
+    """The key at ``path``; a random one is made and stored (mode 0600) where there is none.
+
+    Raises:
+        KeyFileBroken: the file holds no key, or others may read it.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        return create_signing_key(path, key_id)
+    except FileExistsError:
+        return load_signing_key(path)
 
 
 def make_chain_key(path: Path) -> str:

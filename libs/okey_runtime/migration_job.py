@@ -10,16 +10,17 @@ from typing import TypeAlias
 
 from pydantic import Field, SecretStr
 
-from okey_runtime.environment import EnvironmentSettings, main_module
+from okey_runtime.environment import main_module
 from okey_runtime.logging import LogFormat, configure_logging, get_logger
 from okey_runtime.migrations import migrate
 from okey_runtime.patience import until_there
+from okey_runtime.production import GuardedSettings
 from okey_runtime.schema import newest_schema
 
 _log = get_logger(__name__)
 
 
-class MigrationSettings(EnvironmentSettings):
+class MigrationSettings(GuardedSettings):
     """Whose schema, and who owns it."""
 
     database_url: SecretStr

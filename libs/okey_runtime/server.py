@@ -38,6 +38,7 @@ from okey_runtime.limits import CallLimits, Gate
 from okey_runtime.logging import configure_logging, get_logger
 from okey_runtime.metrics import MetricsServer, watch_loop_lag
 from okey_runtime.peers import Peers
+from okey_runtime.production import guarded
 from okey_runtime.readiness import Readiness
 from okey_runtime.served import Callers
 from okey_runtime.server_options import probe_options, server_options
@@ -152,8 +153,10 @@ class ServiceServer:
 
         Raises:
             RuntimeError: a port is taken.
+            SqliteInUse: in production, another process serves the same SQLite file.
         """
         settings = self.settings
+        self._cleanup.enter_context(guarded(settings, settings.database_url))
         port = self._bind()
         self.address = settings.advertise_address or f"{settings.listen_host}:{port}"
         await self._tell_state()
@@ -216,7 +219,7 @@ class ServiceServer:
             raise JwksMissing(
                 "no key to check tokens with: set OKEY_JWKS_FILE to the issuer's JWKS file"
             )
-        keys = JwksFile(settings.jwks_file)
+        keys = JwksFile(settings.jwks_file, allows_dev_key=not settings.is_production)
         verifier = TokenVerifier(
             keys,
             issuer=settings.token_issuer,

@@ -7,10 +7,13 @@ BEGIN IMMEDIATE.
 """
 
 import asyncio
+import fcntl
 import sqlite3
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -36,6 +39,29 @@ _AWAY_CODES: Final = frozenset(
         sqlite3.SQLITE_NOTADB,
     }
 )
+
+
+class SqliteInUse(Exception):
+    """Another process serves the same database file."""
+
+
+@contextmanager
+def held_alone(url: URL) -> Iterator[None]:
+    """Hold the database file for this process, however it ends.
+
+    Raises:
+        SqliteInUse: another process of this machine holds it.
+    """
+    file = Path(f"{url.database}.lock")
+    with file.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise SqliteInUse(
+                f"another process serves {url.database}: an SQLite file has one replica; "
+                "use PostgreSQL for several"
+            ) from error
+        yield
 
 
 class SqliteBackend:

@@ -1,6 +1,6 @@
 """The only place where the wallet's parts meet."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from okey_runtime.keys import make_chain_key
 from okey_runtime.logging import get_logger
 from okey_runtime.migrations import check_schema, migrate
 from okey_runtime.patience import until_there
+from okey_runtime.production import Unsafe
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import ServiceToken
 from services.wallet.auditing import Auditor
@@ -68,6 +69,21 @@ class WalletSettings(ServiceSettings):
     """host:port or dns:///name:port of the engine, whose money events audits compare; needs
     ``OKEY_SERVICE_TOKEN_FILE`` too.
     """
+
+    @property
+    def has_chain_key(self) -> bool:
+        """Whether what is booked can be sealed."""
+        return self.chain_key is not None or self.chain_key_file is not None
+
+    def unsafe(self) -> Iterator[tuple[Unsafe, str]]:
+        """As of every service, and a ledger that nobody seals."""
+        yield from super().unsafe()
+        if not self.has_chain_key:
+            yield (
+                Unsafe.UNSEALED_LEDGER,
+                "the wallet has no key that seals its ledger: set OKEY_CHAIN_KEY_FILE or the "
+                "secret okey_chain_key",
+            )
 
     @property
     def opening_chips(self) -> int:
@@ -162,8 +178,7 @@ class WalletApp:
 
     def _keys(self) -> ChainKeys | None:
         settings, old_keys = self._settings, self._settings.chain_old_keys_file
-        has_key = settings.chain_key is not None or settings.chain_key_file is not None
-        CHAIN_KEY.set(has_key)
+        CHAIN_KEY.set(settings.has_chain_key)
         if settings.chain_key is not None:
             return ChainKeys.parse(settings.chain_key.get_secret_value(), old_keys)
         if settings.chain_key_file is None:

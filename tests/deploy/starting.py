@@ -13,7 +13,6 @@ from grpc_health.v1 import health_pb2
 
 from deploy.overlays.dev import tokens
 from okey_runtime.clock import SystemClock
-from okey_runtime.dev_platform import make_dev_key
 from okey_runtime.readiness import LIVENESS, READINESS
 from tests.deploy.manifests import DEPLOY, Platform, build
 from tests.fixtures.valkey import free_port
@@ -98,7 +97,7 @@ class MigrationStart:
 
 def lay_out_secrets(folder: Path, database_url: str, redis_url: str) -> None:
     """What the Secrets hold, in the folders in which a pod mounts them."""
-    made = tokens.secrets(make_dev_key(), SystemClock())
+    made = tokens.secrets(tokens.cluster_key(), SystemClock())
     contents = {
         "jwks": made["okey-jwks"],
         "secrets": {

@@ -26,11 +26,12 @@ def stages(text: str) -> list[list[str]]:
 
 
 def base_is_an_argument(text: str) -> bool:
-    """Every stage starts from BASE_IMAGE, whose default is a pinned slim Python 3.11."""
+    """Every stage starts from BASE_IMAGE, by default a slim Python 3.11 pinned by digest."""
     default = re.search(r"^ARG BASE_IMAGE=(\S+)$", text, re.MULTILINE)
     return (
         default is not None
-        and re.fullmatch(r"\S*python:3\.11\.\d+-slim-\w+", default[1]) is not None
+        and re.fullmatch(r"\S*python:3\.11\.\d+-slim-\w+@sha256:[0-9a-f]{64}", default[1])
+        is not None
         and all(stage[0].split()[1] == "${BASE_IMAGE}" for stage in stages(text))
     )
 

@@ -35,6 +35,8 @@ def test_every_service_takes_and_makes_calls_over_mutual_tls(
     for name, value in platform.environment(workload).items():
         if name != "OKEY_SECRETS_DIR":
             monkeypatch.setenv(name, value)
+    # Its secret gives the ledger's key; no file is opened here.
+    monkeypatch.setenv("OKEY_CHAIN_KEY_FILE", "/var/run/okey/secrets/chain-key.json")
     settings = settings_class(service).read()
     [volume] = [one for one in workload.pod.volumes if one.name == "tls"]
     [mount] = [one for one in workload.container.volume_mounts if one.name == "tls"]

@@ -8,7 +8,6 @@ import pytest
 from deploy.overlays.dev import tokens
 from okey_runtime.auth import JwksFile, Role, TokenVerifier
 from okey_runtime.clock import SystemClock
-from okey_runtime.dev_platform import make_dev_key
 from tests.deploy.manifests import DEPLOY, Platform, build
 
 
@@ -29,7 +28,7 @@ def verifier(folder: Path, jwks: str) -> TokenVerifier:
 
 @pytest.mark.parametrize("role", [Role.ENGINE, Role.LOBBY])
 def test_a_service_shows_the_role_it_has(role: Role, tmp_path: Path) -> None:
-    made = tokens.secrets(make_dev_key(), SystemClock())
+    made = tokens.secrets(tokens.cluster_key(), SystemClock())
 
     found = verifier(tmp_path, made["okey-jwks"]["jwks.json"]).verify(
         made[f"{role}-service-token"]["token"]
@@ -43,7 +42,7 @@ def test_a_player_gets_a_token_that_the_overlay_trusts(
 ) -> None:
     tokens.main(["--player", "ali"])
     token = capsys.readouterr().out.strip()
-    made = tokens.secrets(make_dev_key(), SystemClock())
+    made = tokens.secrets(tokens.cluster_key(), SystemClock())
 
     found = verifier(tmp_path, made["okey-jwks"]["jwks.json"]).verify(token)
 
@@ -52,7 +51,7 @@ def test_a_player_gets_a_token_that_the_overlay_trusts(
 
 
 def test_jwks_holds_no_private_key() -> None:
-    made = tokens.secrets(make_dev_key(), SystemClock())
+    made = tokens.secrets(tokens.cluster_key(), SystemClock())
 
     [key] = json.loads(made["okey-jwks"]["jwks.json"])["keys"]
     assert "d" not in key

@@ -4,8 +4,9 @@ service is.
     python -m deploy.overlays.dev.tokens | kubectl apply -f -
     python -m deploy.overlays.dev.tokens --player ali
 
-They are signed with this user's development key, which stays on this machine. Nothing of this is
-for an environment that matters: there an identity provider signs, and secrets come from a store.
+They are signed with a key that this command makes for such clusters and keeps beside this user's
+development key. Nothing of this is for an environment that matters: there an identity provider
+signs, and secrets come from a store.
 """
 
 import argparse
@@ -18,7 +19,8 @@ from joserfc.jwk import OKPKey
 
 from okey_runtime.auth import Role, mint
 from okey_runtime.clock import Clock, SystemClock
-from okey_runtime.dev_platform import make_dev_key
+from okey_runtime.dev_platform import dev_key_file
+from okey_runtime.keys import signing_key_at
 
 ISSUER: Final = "okey-dev-cluster"
 """The overlay's OKEY_TOKEN_ISSUER; production refuses standalone's issuer, not this one."""
@@ -29,6 +31,11 @@ CALLERS: Final = (Role.ENGINE, Role.LOBBY, Role.WALLET)
 
 _DAY_MS: Final = 86_400_000
 _SERVICE_TTL_DAYS: Final = 30
+
+
+def cluster_key() -> OKPKey:
+    """The key that signs for development clusters; made where there is none."""
+    return signing_key_at(dev_key_file().with_name("cluster-signing-key.json"), "dev-cluster")
 
 
 def secrets(key: OKPKey, clock: Clock) -> dict[str, Mapping[str, str]]:
@@ -62,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Tokens for the dev overlay.")
     parser.add_argument("--player", metavar="ID", help="print a token for this player instead")
     player: str | None = parser.parse_args(arguments).player
-    key, clock = make_dev_key(), SystemClock()
+    key, clock = cluster_key(), SystemClock()
     if player is None:
         text = manifest(secrets(key, clock))
     else:
