@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import grpc
 import pytest
@@ -31,6 +31,8 @@ from tests.fixtures.certificates import Authority
 from tools.manifests.envoy_limits import DEFAULTS, Limits
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(60)]
+
+Stream: TypeAlias = grpc.aio.StreamStreamCall[bytes, bytes]
 
 ACT: Final = "/okey.api.engine.v1.TableService/Act"
 PLAY: Final = "/okey.api.engine.v1.TableService/Play"
@@ -68,8 +70,9 @@ async def counted(edge: RunningEdge, metric: str) -> int:
 
 async def code_of(channel: grpc.aio.Channel, path: str, body: bytes = b"") -> grpc.StatusCode:
     """How a call ends."""
+    method: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(path)
     try:
-        await channel.unary_unary(path)(body, timeout=20)
+        await method(body, timeout=20)
     except grpc.aio.AioRpcError as error:
         return error.code()
     return grpc.StatusCode.OK
@@ -222,7 +225,7 @@ async def test_a_stream_upwards_is_passed_on_before_it_ends(tmp_path: Path) -> N
     """And may be longer in all than the largest request."""
     async with fronted(tmp_path, DEFAULTS) as (edge, backend):
         async with grpc.aio.insecure_channel(edge.address) as channel:
-            stream = channel.stream_stream(PLAY)()
+            stream: Stream = channel.stream_stream(PLAY)()
             await stream.read()
             for _ in range(4):
                 await stream.write(bytes(8 << 10))
@@ -257,7 +260,7 @@ async def test_a_call_that_nobody_answers_ends_in_time(tmp_path: Path) -> None:
 async def test_a_stream_that_is_silent_for_too_long_ends(tmp_path: Path) -> None:
     short = replace(DEFAULTS, idle_stream_s=0.5)
     async with fronted(tmp_path, short) as (edge, _), grpc.aio.insecure_channel(edge.address) as to:
-        stream = to.stream_stream(PLAY)()
+        stream: Stream = to.stream_stream(PLAY)()
         await stream.read()
 
         assert await stream.code() not in (REACHED, grpc.StatusCode.OK)

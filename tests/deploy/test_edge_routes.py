@@ -82,7 +82,7 @@ async def called(
 ) -> tuple[grpc.StatusCode, str]:
     """How a call ends, and what is said of it."""
     async with grpc.aio.insecure_channel(edge.address) as channel:
-        method = channel.unary_unary(path)
+        method: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(path)
         try:
             await method(body, metadata=tuple((metadata or {}).items()), timeout=20)
         except grpc.aio.AioRpcError as error:
@@ -158,8 +158,9 @@ async def test_a_client_that_compresses_gets_unimplemented(
 ) -> None:
     gzip = grpc.Compression.Gzip
     async with grpc.aio.insecure_channel(edge.address, compression=gzip) as channel:
+        method: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(ACT)
         with pytest.raises(grpc.aio.AioRpcError) as refused:
-            await channel.unary_unary(ACT)(bytes(1_000), timeout=20)
+            await method(bytes(1_000), timeout=20)
 
     assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
     assert backend.reached == []
