@@ -63,8 +63,10 @@ class EdgeStand(ClusterStand):
         await self.edge.sees({kind: len(own) for kind, own in self.by_kind().items()})
 
     def caller(self, subject: str, role: Role = Role.PLAYER) -> Caller:
-        """A way through Envoy."""
+        """A way through Envoy; the lobby's calls are not published, and go to the engines."""
         token = self.token(subject, role)
+        if role is Role.LOBBY:
+            return Caller(self.engine_channel(), token, self._channel_to)
         return Caller(self._channel_to(self.edge.address), token, self._channel_to)
 
     def lobby_channel(self) -> grpc.aio.Channel:
@@ -72,7 +74,7 @@ class EdgeStand(ClusterStand):
         return self._channel_to(self.edge.address)
 
     def engine_channel(self) -> grpc.aio.Channel:
-        """For operators, whose calls Envoy does not carry."""
+        """For operators and the lobby, whose calls Envoy does not carry."""
         target = self.addresses["engine"]
         if target not in self._by_address:
             self._by_address[target] = open_channel(target)
