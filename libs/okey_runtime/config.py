@@ -32,6 +32,8 @@ DEV_ISSUER = "okey-standalone-dev"
 
 DEFAULT_AUDIENCE = "okey"
 
+PLAYER_TOKEN_MAX_LIFE_MS = 24 * 3_600_000
+
 
 class Reflection(StrEnum):
     """Who is told by gRPC reflection which methods there are."""
@@ -81,6 +83,12 @@ class ServiceSettings(GuardedSettings, DialSettings):
     token_issuer: str = DEV_ISSUER
     token_audience: str = DEFAULT_AUDIENCE
     token_skew_ms: int = Field(default=30_000, ge=0)
+    player_token_max_life_ms: int = Field(default=PLAYER_TOKEN_MAX_LIFE_MS, ge=60_000)
+    """The longest life of a player's token, from ``iat`` to ``exp``; the same at all services.
+    Revocations of players' tokens are kept for as long.
+    """
+    revocations_every_ms: int = Field(default=1_000, ge=10, le=60_000)
+    """How often the list of revoked tokens is asked for."""
     service_token_file: Path | None = None
 
     log_level: str = Field(default="INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$")
@@ -92,6 +100,12 @@ class ServiceSettings(GuardedSettings, DialSettings):
     """How many calls of one RPC, or messages of its streams, a player may make in a second."""
     calls_burst: PositiveInt = 200
     """How many of them may come at once after a pause."""
+    cost_per_s: PositiveInt = 200
+    """The budget of a player or an integrator: what its calls may cost in a second, all RPCs
+    together; see ``AccessTable``.
+    """
+    cost_burst: PositiveInt = 2_000
+    """What they may cost at once after a pause."""
     bad_tokens_per_s: PositiveInt = 100
     """How many bad tokens a host may show in a second before none of its is looked at that was not
     good before.

@@ -33,6 +33,8 @@ POINTS: Final = frozenset(
         "wallet.journal_inserted",
         "wallet.before_commit",
         "wallet.declining",
+        "wallet.requesting",
+        "wallet.approval_booked",
         "wallet.committed",
     }
 )

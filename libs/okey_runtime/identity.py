@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from okey.errors import InvalidInput, quoted
+
 SUBJECT_PATTERN = re.compile(r"[A-Za-z0-9_.:@-]{1,64}")
 """What a token subject, and so a player id, looks like."""
 
@@ -25,15 +27,34 @@ class Role(StrEnum):
     BOTS = "bots"
     OPERATOR = "operator"
     INTEGRATOR = "integrator"
+    IDENTITY = "identity"
+    """The identity provider: it revokes the tokens that it has issued."""
+    GATEWAY = "gateway"
+    """A gateway in its own name: it follows the list of revoked tokens, and nothing else."""
 
 
-_RESERVED: Final = re.compile(r"(house|system|bots?):.*", re.DOTALL)
+_RESERVED: Final = re.compile(r"(house|system|bots?|player|escrow|pot|kasa):.*", re.DOTALL)
 _SERVICES: Final = frozenset({Role.LOBBY, Role.ENGINE, Role.WALLET, Role.RATING, Role.BOTS})
 
 
 def is_reserved(subject: str) -> bool:
-    """Whether the id is the house's or a service's, and so never a player's."""
+    """Whether the id is the house's, a service's or an account's name, and so never a player's."""
     return subject in _SERVICES or _RESERVED.fullmatch(subject) is not None
+
+
+def refuse_reserved(player_id: str) -> None:
+    """Return if the id can be a player's. Raises ``PlayerReserved``."""
+    if is_reserved(player_id):
+        raise PlayerReserved(
+            f"{quoted(player_id)} is an id of the house or a service, or an account's name, and no "
+            "player's: name a player"
+        )
+
+
+class PlayerReserved(InvalidInput):
+    """The id is the house's, a service's or an account's name, and no player's."""
+
+    reason = "PLAYER_RESERVED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +63,17 @@ class Identity:
 
     ``name`` is fit to be shown (see ``display_name``), "" for none. ``expires_ms``, since the
     epoch, is when the token is no longer taken, by calls and by open streams alike: its ``exp`` and
-    the allowed skew of clocks.
+    the allowed skew of clocks. ``issued_ms`` is its ``iat``; ``token_id`` its ``jti`` and
+    ``session_id`` its ``sid``, "" for none. A certificate has none of the three.
     """
 
     subject: str
     roles: frozenset[Role]
     name: str
     expires_ms: int
+    issued_ms: int = 0
+    token_id: str = ""
+    session_id: str = ""
 
     @property
     def player(self) -> str:
@@ -56,6 +81,16 @@ class Identity:
         subject is called.
         """
         return self.subject if Role.PLAYER in self.roles else ""
+
+    @property
+    def payer(self) -> str:
+        """Whose budget pays for its calls; "" for services and operators, which are ours.
+
+        No player has an id with a space, so no player can spend an integrator's budget.
+        """
+        if self.player:
+            return self.player
+        return f"integrator {self.subject}" if self.roles == {Role.INTEGRATOR} else ""
 
     def has_any(self, roles: frozenset[Role]) -> bool:
         """Whether the caller holds at least one of the roles."""

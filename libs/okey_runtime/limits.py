@@ -1,8 +1,9 @@
 """How much one caller, and all of them together, may ask of a service.
 
-A player has a token bucket for each RPC, and so many streams. Services and operators are not
-counted: they are ours. All calls together are bounded too, so that a crowd is told to come back
-before the process drowns in it.
+A player has a token bucket for each RPC and a number of streams. Players and integrators have a
+budget besides, from which every call takes what it costs. Services and operators are not counted:
+they are ours. All calls together are bounded too, so that a crowd is refused before the process
+drowns in it.
 """
 
 from collections import OrderedDict
@@ -20,6 +21,7 @@ from okey_runtime.logging import get_logger
 
 _MOST_BUCKETS: Final = 100_000
 _MOST_ANONYMOUS_STREAMS: Final = 256
+_MOST_INTEGRATOR_STREAMS: Final = 1_000
 _TELL_EVERY_MS: Final = 60_000
 _MOST_TOLD: Final = 10_000
 _BUSY_RETRY_MS: Final = 1_000
@@ -52,6 +54,12 @@ class RateLimited(Limited):
     reason = "RATE_LIMITED"
 
 
+class BudgetSpent(Limited):
+    """A player's or integrator's calls together cost more than its budget."""
+
+    reason = "BUDGET_SPENT"
+
+
 class TooManyStreams(Limited):
     """A caller has as many streams open as it may."""
 
@@ -68,6 +76,8 @@ class ServiceBusy(Limited):
 class CallLimits:
     """``per_s`` and ``burst`` are a player's for each RPC, ``streams`` a player's at this process,
     ``calls`` everybody's together; ``call_ms`` is the longest that a call may take.
+
+    ``cost_per_s`` and ``cost_burst`` are the budget of a player or an integrator.
     """
 
     per_s: int
@@ -75,6 +85,8 @@ class CallLimits:
     streams: int
     calls: int
     call_ms: int
+    cost_per_s: int = 200
+    cost_burst: int = 2_000
 
 
 class Buckets:
@@ -87,16 +99,19 @@ class Buckets:
         self._clock = clock
         self._levels: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
 
-    def take(self, subject: str, method: str) -> int:
-        """Take one; 0 if there was one, otherwise after how many milliseconds there will be."""
+    def take(self, subject: str, method: str, cost: int = 1) -> int:
+        """Take ``cost``, or a full bucket where it costs more; 0 if there was as much, otherwise
+        after how many milliseconds there will be.
+        """
         now_ms = self._clock.monotonic_ms()
         key = (subject, method)
         level = self._level(key, now_ms)
+        wanted = min(cost * 1_000.0, self._full)
         self._levels.pop(key, None)
-        self._levels[key] = (level if level < 1_000.0 else level - 1_000.0, now_ms)
+        self._levels[key] = (level if level < wanted else level - wanted, now_ms)
         if len(self._levels) > self._most:
             self._levels.popitem(last=False)
-        return self._wait_ms(level)
+        return self._wait_ms(level, wanted)
 
     def wait_ms(self, subject: str, method: str) -> int:
         """After how many milliseconds there will be one to take; 0 if there is one."""
@@ -107,8 +122,8 @@ class Buckets:
         level, then_ms = self._levels.get(key, (self._full, now_ms))
         return min(self._full, level + (now_ms - then_ms) * self._per_s)
 
-    def _wait_ms(self, level: float) -> int:
-        missing = 1_000.0 - level
+    def _wait_ms(self, level: float, wanted: float = 1_000.0) -> int:
+        missing = wanted - level
         return int(missing // self._per_s) + 1 if missing > 0 else 0
 
 
@@ -158,40 +173,49 @@ class Gate:
         self.limits: Final = limits
         self._clock = clock
         self._buckets = Buckets(limits.per_s, limits.burst, clock)
+        self._budgets = Buckets(limits.cost_per_s, limits.cost_burst, clock)
         self.call: Final = CallsUnderWay(limits.calls)
         """Around a call that is no stream."""
         self._told = Seldom(clock)
         self._streams: dict[str, int] = {}
 
-    def refuse_if_too_often(self, caller: Identity | None, method: str) -> None:
-        """Count the call. Raises ``RateLimited``."""
-        if caller is None or not caller.player:
+    def refuse_if_too_often(self, caller: Identity | None, method: str, cost: int = 1) -> None:
+        """Count the call. Raises ``RateLimited`` or ``BudgetSpent``."""
+        payer = "" if caller is None else caller.payer
+        if not payer:
             return
-        wait_ms = self._buckets.take(caller.player, method)
-        if wait_ms:
-            self._tell(caller.player, method)
+        is_player = caller is not None and bool(caller.player)
+        if is_player and (wait_ms := self._buckets.take(payer, method)):
+            self._tell(payer, method)
             raise RateLimited(
-                f"{caller.player} calls {method} more than {self.limits.per_s} times a second: "
+                f"{payer} calls {method} more than {self.limits.per_s} times a second: "
                 f"wait {wait_ms} ms",
                 wait_ms,
             )
+        if wait_ms := self._budgets.take(payer, "", cost):
+            self._tell(payer, method)
+            raise BudgetSpent(
+                f"{method} costs {cost}, and {payer} has spent its budget of "
+                f"{self.limits.cost_per_s} a second: wait {wait_ms} ms",
+                wait_ms,
+            )
 
-    def _tell(self, player: str, method: str) -> None:
+    def _tell(self, payer: str, method: str) -> None:
         """Log who is limited."""
-        if self._told.is_due(player):
-            _log.warning("player_limited", player_id=player, call=method)
+        if self._told.is_due(payer):
+            _log.warning("player_limited", player_id=payer, call=method)
 
     @contextmanager
     def stream(self, caller: Identity | None) -> Iterator[None]:
-        """Around a stream; nobody's (health, reflection) are counted together.
+        """Around a stream; those without a caller (health, reflection) are counted together.
 
         Raises ``TooManyStreams``.
         """
-        if caller is not None and not caller.player:
+        whose = "" if caller is None else caller.payer
+        if caller is not None and not whose:
             yield
             return
-        whose = "" if caller is None else caller.player
-        limit = self.limits.streams if whose else _MOST_ANONYMOUS_STREAMS
+        limit = self._most_streams(caller)
         count = self._streams.get(whose, 0)
         if count >= limit:
             if whose:
@@ -209,6 +233,11 @@ class Gate:
                 self._streams[whose] = left
             else:
                 del self._streams[whose]
+
+    def _most_streams(self, caller: Identity | None) -> int:
+        if caller is None:
+            return _MOST_ANONYMOUS_STREAMS
+        return self.limits.streams if caller.player else _MOST_INTEGRATOR_STREAMS
 
     async def paced(
         self, requests: AsyncIterable[Any], caller: Identity | None, method: str

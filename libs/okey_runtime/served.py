@@ -106,6 +106,7 @@ class ServedMethod:
         self._callers = callers
         self._access = access
         self._is_public = access.is_public(name)
+        self._cost = access.cost(name)
 
     def identify(self, metadata: Metadata, connection: Connection) -> Identity | None:
         """Who calls; None where the method is open to everybody."""
@@ -114,7 +115,7 @@ class ServedMethod:
     def admit(self, caller: Identity | None) -> None:
         """Return if the caller may call, and not too often. Raises what says why not."""
         self._access.check(self.name, caller)
-        self.gate.refuse_if_too_often(caller, self.name)
+        self.gate.refuse_if_too_often(caller, self.name, self._cost)
 
 
 class ServedCall:

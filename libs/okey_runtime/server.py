@@ -40,6 +40,7 @@ from okey_runtime.metrics import MetricsServer, watch_loop_lag
 from okey_runtime.peers import Peers
 from okey_runtime.production import guarded
 from okey_runtime.readiness import Readiness
+from okey_runtime.revocation import Revocations
 from okey_runtime.served import Callers
 from okey_runtime.server_options import probe_options, server_options
 from okey_runtime.service_token import MetadataProvider
@@ -102,7 +103,9 @@ class ServiceServer:
         self.settings: Final = app.settings
         self.clock: Final[Clock] = clock or SystemClock()
         self.readiness: Final = Readiness(app.services)
-        self.status: Final = Status(_name_of(app), self.clock, self.readiness)
+        package = type(app).__module__.removesuffix(".app").rpartition(".")[2]
+        self.status: Final = Status(package, self.clock, self.readiness)
+        self.revocations: Final = Revocations(self.clock)
         self.verifier: Final = self._verifier()
         self.grpc: Final = grpc.aio.server(
             interceptors=[
@@ -226,6 +229,8 @@ class ServiceServer:
             audience=settings.token_audience,
             skew_ms=settings.token_skew_ms,
             clock=self.clock,
+            player_max_life_ms=settings.player_token_max_life_ms,
+            revocations=self.revocations,
         )
         self.status.fact("issuer", lambda: settings.token_issuer)
         self.status.fact("audience", lambda: settings.token_audience)
@@ -384,14 +389,11 @@ def _limits(settings: ServiceSettings) -> CallLimits:
         streams=settings.streams_per_player,
         calls=settings.most_calls,
         call_ms=settings.max_call_ms,
+        cost_per_s=settings.cost_per_s,
+        cost_burst=settings.cost_burst,
     )
 
 
 def _reflection(settings: ServiceSettings) -> AccessTable:
     is_open = settings.reflection_policy is Reflection.OPEN
     return reflection_access(PUBLIC if is_open else ANY_ROLE)
-
-
-def _name_of(app: App) -> str:
-    """The package that an app is defined in: its service."""
-    return type(app).__module__.removesuffix(".app").rpartition(".")[2]

@@ -1,7 +1,8 @@
-"""Requests checked against the shape rules that stand in the protos (protovalidate); the error
-names field and value.
+"""Requests checked against the shape rules that stand in the protos (protovalidate), and their
+players' ids against those of the house; the error names field and value.
 """
 
+import re
 from collections.abc import Iterator, Sized
 from functools import cache
 from typing import Any, Final
@@ -13,7 +14,10 @@ from google.protobuf.message import Message
 from buf.validate import validate_pb2
 from okey.errors import quoted
 from okey_runtime.errors import MOST_VIOLATIONS, FieldViolation, InvalidField
+from okey_runtime.identity import refuse_reserved
 
+_PLAYER: Final = re.compile(r"(\w+_)?players?(_ids?)?")
+"""Fields of requests that name a player: ``player``, ``player_id``, ``around_player_id``, ..."""
 _validator: Final = protovalidate.Validator()
 
 
@@ -30,13 +34,48 @@ def check_message(message: Message) -> None:
     Raises:
         InvalidField: it breaks one or more; each violation names field, value and rule, and there
             are no more of them than the caller is told. Of a list that is too long nothing else is.
+        PlayerReserved: a field that names a player has an id of the house or a service.
     """
     overlong = tuple(_overlong(message))
     if overlong:
         raise InvalidField(overlong)
+    for player in players_of(message):
+        refuse_reserved(player)
     violations = _validator.collect_violations(message)[:MOST_VIOLATIONS]
     if violations:
         raise InvalidField(tuple(_violation(message, each) for each in violations))
+
+
+def players_of(message: Message) -> Iterator[str]:
+    """Every player's id in the message, but for fields that are empty."""
+    for field in player_fields(message.DESCRIPTOR):
+        if field.is_repeated:
+            values = list(getattr(message, field.name))
+        elif field.message_type is None or message.HasField(field.name):
+            values = [getattr(message, field.name)]
+        else:
+            continue
+        for value in values:
+            if isinstance(value, Message):
+                yield from players_of(value)
+            elif value:
+                yield value
+
+
+@cache
+def player_fields(kind: Descriptor) -> tuple[FieldDescriptor, ...]:
+    """The fields that name players, or hold messages that do; of most requests there are none."""
+    return tuple(field for field in kind.fields if _leads_to_player(field, frozenset()))
+
+
+def _leads_to_player(field: FieldDescriptor, above: frozenset[str]) -> bool:
+    kind = field.message_type
+    if kind is None:
+        is_text = field.type == FieldDescriptor.TYPE_STRING
+        return is_text and _PLAYER.fullmatch(field.name) is not None
+    if kind.full_name in above or kind.GetOptions().map_entry:
+        return False
+    return any(_leads_to_player(each, above | {kind.full_name}) for each in kind.fields)
 
 
 def _overlong(message: Message, within: str = "") -> Iterator[FieldViolation]:

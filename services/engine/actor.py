@@ -19,6 +19,7 @@ from services.engine.appending import Append, SitsElsewhere, Taken, Verdict
 from services.engine.caught import Caught
 from services.engine.counting import ERROR, OK, count_command
 from services.engine.errors import StandsStill, TableBusy, TableReloading
+from services.engine.finished_round import marks_of
 from services.engine.group_commit import TooManyWaiting
 from services.engine.metrics import COMMAND_SECONDS
 from services.engine.players import no_seat_for
@@ -308,6 +309,7 @@ class TableActor:
             names=names,
             is_last=after.is_done,
             deadline_ms=min((timer.deadline_ms for timer in running_timers(after)), default=0),
+            rounds=() if row.is_plain else marks_of(before, after, row.events),
         )
         verdict: Verdict = Taken.SEQ
         with Caught() as caught:

@@ -9,8 +9,9 @@ from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.dialects import sqlite
 
 from okey_runtime.sqlite import run_quickly
+from services.engine.finished_round import RoundMark
 from services.engine.record import Request
-from services.engine.schema import feed, journal, players, seated, shards, tables
+from services.engine.schema import feed, journal, players, rounds, seated, shards, tables
 from services.engine.set_based import delete_pairs, insert_new, insert_where_free, put
 from services.engine.shards import shard_of
 
@@ -20,7 +21,8 @@ class Append:
     """A row that shall become ``seq`` of its table, with who joins and leaves by it (W3).
 
     ``names`` are (player, display name); ``is_first`` makes the table, ``is_last`` closes it;
-    ``deadline_ms`` is when the table's next clock rings, 0 for none.
+    ``deadline_ms`` is when the table's next clock rings, 0 for none; ``rounds`` are what it deals
+    and ends.
     """
 
     table_id: str
@@ -33,6 +35,7 @@ class Append:
     names: tuple[tuple[str, str], ...] = ()
     is_last: bool = False
     deadline_ms: int = 0
+    rounds: tuple[RoundMark, ...] = ()
 
     @property
     def is_first(self) -> bool:
@@ -177,12 +180,53 @@ def _free_seats(connection: Connection, batch: Sequence[Append]) -> None:
 
 
 def _note(connection: Connection, batch: Sequence[Append]) -> None:
-    """Names, and that tables are closed."""
+    """Names, rounds, and that tables are closed."""
     names = dict(pair for row in batch for pair in row.names)
     put(connection, players, [{"player": p, "display_name": n} for p, n in sorted(names.items())])
     closed = [{"of_table": row.table_id, "at_ms": row.at_ms} for row in batch if row.is_last]
     if closed:
         connection.execute(_CLOSE, closed)
+    _note_rounds(connection, batch)
+
+
+def _note_rounds(connection: Connection, batch: Sequence[Append]) -> None:
+    marks = [(row, mark) for row in batch for mark in row.rounds]
+    dealt = [_round_row(row, mark) for row, mark in marks if not mark.is_end]
+    put(connection, rounds, dealt)
+    ended = [
+        {
+            "of_table": row.table_id,
+            "of_match": mark.match_no,
+            "of_round": mark.round_no,
+            "seq": row.seq,
+        }
+        for row, mark in marks
+        if mark.is_end
+    ]
+    if ended:
+        connection.execute(_END_ROUND, ended)
+
+
+def _round_row(row: Append, mark: RoundMark) -> dict[str, object]:
+    return {
+        "table_id": row.table_id,
+        "match_no": mark.match_no,
+        "round_no": mark.round_no,
+        "first_seq": row.seq,
+        "last_seq": None,
+        "match_id": mark.match_id,
+        "players": ",".join(mark.players),
+        "commitment": mark.commitment,
+    }
+
+
+_END_ROUND: Final = (
+    update(rounds)
+    .where(rounds.c.table_id == bindparam("of_table"))
+    .where(rounds.c.match_no == bindparam("of_match"))
+    .where(rounds.c.round_no == bindparam("of_round"))
+    .values(last_seq=bindparam("seq"))
+)
 
 
 _CLOSE: Final = (

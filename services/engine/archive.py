@@ -39,17 +39,25 @@ class StoredRow:
     request: Request | None
 
 
-def stored_rows(connection: Connection, table_id: str, after: int = 0) -> list[StoredRow]:
-    """A table's rows after the given one, oldest first, wherever they are."""
-    return rows_of_many(connection, {table_id: after})[table_id]
+def stored_rows(
+    connection: Connection, table_id: str, after: int = 0, last: int | None = None
+) -> list[StoredRow]:
+    """A table's rows after the given one and up to ``last``, oldest first, wherever they are."""
+    return rows_of_many(connection, {table_id: after}, last)[table_id]
 
 
-def rows_of_many(connection: Connection, after: Mapping[str, int]) -> dict[str, list[StoredRow]]:
-    """The rows of these tables, after the given one of each, oldest first, wherever they are."""
+def rows_of_many(
+    connection: Connection, after: Mapping[str, int], last: int | None = None
+) -> dict[str, list[StoredRow]]:
+    """The rows of these tables, after the given one of each and up to ``last``, oldest first,
+    wherever they are.
+    """
     wanted = values(column("table_id", String), column("after", BigInteger), name="wanted")
     asked = wanted.data(list(after.items())).cte("asked")
     is_wanted = (journal.c.table_id == asked.c.table_id) & (journal.c.seq > asked.c.after)
     query = select(journal).join(asked, is_wanted).order_by(journal.c.table_id, journal.c.seq)
+    if last is not None:
+        query = query.where(journal.c.seq <= last)
     found: dict[str, list[StoredRow]] = {table_id: [] for table_id in after}
     for row in connection.execute(query):
         found[row.table_id].append(_stored(row))
@@ -58,7 +66,8 @@ def rows_of_many(connection: Connection, after: Mapping[str, int]) -> dict[str, 
         pieces = select(archive.c.table_id, archive.c.payload)
         for piece in connection.execute(pieces.where(archive.c.table_id.in_(missing))):
             rows = unpack(piece.payload)
-            found[piece.table_id] = [row for row in rows if row.seq > after[piece.table_id]]
+            since, until = after[piece.table_id], last or len(rows)
+            found[piece.table_id] = [row for row in rows if since < row.seq <= until]
     return found
 
 

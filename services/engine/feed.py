@@ -50,12 +50,14 @@ class CursorTooOld(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows after a position, made into messages; ``last`` is the position of the last one.
+    """Rows after a position, made into messages; ``last`` is the position of the last one, and
+    ``newest_ms`` when it happened.
 
-    ``archived`` is that of the last row which the archive had when they were read.
+    ``archived`` is the position of the last row which the archive had when they were read.
     """
 
     last: int
+    newest_ms: int
     rows: tuple[bytes, ...]
     archived: int
 
@@ -162,7 +164,8 @@ class Feed:
         archived, rows = await self._database.read(
             lambda c: (c.execute(bound).scalar_one(), c.execute(query).all())
         )
-        return Page(rows[-1].position if rows else position, _messages(rows), archived)
+        last, newest_ms = (rows[-1].position, rows[-1].at_ms) if rows else (position, 0)
+        return Page(last, newest_ms, _messages(rows), archived)
 
     async def _bounds(self) -> tuple[int, int]:
         found = await self._database.read(lambda c: c.execute(select(feed)).one())

@@ -4,15 +4,26 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, String, column, delete, select, update, values
+from sqlalchemy import (
+    Connection,
+    Select,
+    String,
+    column,
+    delete,
+    select,
+    tuple_,
+    update,
+    values,
+)
 
 from okey_runtime import failpoints
 from okey_runtime.database import Database, Isolation
 from services.engine.appending import Append, Verdict, append_batch
 from services.engine.archive import StoredRow, stored_rows
+from services.engine.finished_round import RoundEntry, RoundKey
 from services.engine.players import refuse_closed
 from services.engine.record import EventKinds, Row
-from services.engine.schema import cursors, journal, players, seated, snapshots, tables
+from services.engine.schema import cursors, journal, players, rounds, seated, snapshots, tables
 from services.engine.set_based import put_newer
 from services.engine.shards import id_ranges
 from services.engine.stored_tables import StoredTable, read_tables
@@ -76,12 +87,22 @@ class Journal:
             lambda c: append_batch(c, batch, self._engine), _WRITES
         )
 
-    async def rows(self, table_id: str, after: int = 0) -> list[Row]:
-        """The table's rows after the given one, oldest first; none where there is no such table.
+    async def rows(self, table_id: str, after: int = 0, last: int | None = None) -> list[Row]:
+        """The table's rows after the given one and up to ``last``, oldest first; none where there
+        is no such table.
 
         Raises ``UndecodableMessage`` for a row that this version cannot read.
         """
-        return self.decoded(await self.stored_rows(table_id, after))
+        return self.decoded(await self.stored_rows(table_id, after, last))
+
+    async def round_entry(self, key: RoundKey) -> RoundEntry | None:
+        """The round in the index; None where it was not dealt, or by a version without index."""
+        wanted = tuple_(rounds.c.table_id, rounds.c.match_no, rounds.c.round_no) == tuple_(*key)
+        row = await self._database.read(lambda c: c.execute(select(rounds).where(wanted)).first())
+        if row is None:
+            return None
+        players = tuple(row.players.split(","))
+        return RoundEntry(row.first_seq, row.last_seq, row.match_id, players, row.commitment)
 
     def decoded(self, stored: Iterable[StoredRow]) -> list[Row]:
         """The rows with their events; raises ``UndecodableMessage``."""
@@ -90,9 +111,11 @@ class Journal:
             for row in stored
         ]
 
-    async def stored_rows(self, table_id: str, after: int = 0) -> list[StoredRow]:
+    async def stored_rows(
+        self, table_id: str, after: int = 0, last: int | None = None
+    ) -> list[StoredRow]:
         """The same rows, their events not decoded; an archived table's too."""
-        return await self._database.read(lambda c: stored_rows(c, table_id, after))
+        return await self._database.read(lambda c: stored_rows(c, table_id, after, last))
 
     async def stored_tables(self, table_ids: Collection[str]) -> Mapping[str, StoredTable]:
         """What is needed to load each of these tables, on one snapshot of the database."""

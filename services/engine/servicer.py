@@ -4,7 +4,7 @@ import base64
 import hashlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import grpc
 
@@ -17,11 +17,11 @@ from okey.rules.tile import Tile
 from okey.rules.variant import BotLevel, Mode, Variant
 from okey.table import commands as c
 from okey.table.config import TableConfig
-from okey.table.public import REVEALED
 from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity, display_name
 from okey_runtime.interceptors import validates_itself, writes_itself
+from okey_runtime.revocation import Revocations
 from services.engine.attaching import Attaching
 from services.engine.errors import (
     ArrangedTooOften,
@@ -31,7 +31,7 @@ from services.engine.errors import (
     NotThisPlayer,
     refuse_in_maintenance,
 )
-from services.engine.finished_round import find_round
+from services.engine.finished_round import FinishedRounds, RoundKey
 from services.engine.following import From, elsewhere, follow, watching
 from services.engine.forwarding import Forwarding, forwarded
 from services.engine.invites import Invites, Knock
@@ -39,10 +39,11 @@ from services.engine.journal import Journal
 from services.engine.play import PlayStreams
 from services.engine.player_commands import PlayerCommands, asked_hold, request_of
 from services.engine.routes import Routes
+from services.engine.sessions import Sessions
 from services.engine.settings import EngineSettings
 from services.engine.shedding import Shedding
 from services.engine.tables import Tables
-from services.engine.wire import event_message, view_message
+from services.engine.wire import view_message
 
 SERVICE: Final = "okey.api.engine.v1.TableService"
 
@@ -70,6 +71,7 @@ ACCESS: Final = AccessTable.of(
         "WatchTable": _WATCHERS,
         "ListEvents": _WATCHERS,
     },
+    {"ListEvents": 20, "ArrangeRack": 5, "GetDisplayNames": 2},
 )
 
 _ARRANGE_EVERY_MS: Final = 200
@@ -94,13 +96,19 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         invites: Invites,
         routes: Routes,
         forwarding: Forwarding,
+        revocations: Revocations,
+        sessions: Sessions | None,
     ) -> None:
+        """``sessions`` is None where a player may have several."""
+        self._revocations = revocations
+        self._sessions = sessions
         self.forwarding: Final = forwarding
         self._routes = routes
         self._tables = tables
         self._invites = invites
         self._shedding = shedding
         self._journal = journal
+        self._rounds = FinishedRounds(journal)
         self._clock = clock
         self._settings = settings
         self._rules = settings.rules()
@@ -108,7 +116,14 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self._commands = PlayerCommands(settings.hold_wait_ms, settings.command_timeout_ms)
         self._attaching = Attaching(settings.engine_name, invites, routes)
         self._streams = PlayStreams(
-            tables, self._attaching, self._commands, forwarding, clock, shedding
+            tables,
+            self._attaching,
+            self._commands,
+            forwarding,
+            clock,
+            shedding,
+            revocations,
+            sessions,
         )
         self._arranged: OrderedDict[str, int] = OrderedDict()
 
@@ -276,12 +291,14 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
             end = elsewhere(error, after)
             await context.write(engine_pb2.WatchTableResponse(end=end).SerializeToString())
             return
+        if self._sessions is not None:
+            await self._sessions.enter(identity)
         start = From(after, request.with_view)
         if actor.table.seat_of(identity.player) < 0:
             self._shedding.refuse_if_busy()
         with (
             self._shedding.stream(),
-            watching(actor, identity, start, self._clock) as watcher,
+            watching(actor, identity, start, self._revocations) as watcher,
         ):
             end = await follow(actor, watcher, start, self._clock, context.write)
             await context.write(engine_pb2.WatchTableResponse(end=end).SerializeToString())
@@ -294,21 +311,9 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self._shedding.refuse_if_busy()
         knock = Knock.of(current_identity(), request.invite)
         await self._invites.let_in(request.table_id, knock)
-        rows = await self._journal.rows(request.table_id)
-        found = find_round(rows, request.match_no, request.round_no)
-        return engine_pb2.ListEventsResponse(
-            match_id=found.match_id,
-            commitment=found.commitment,
-            players=found.players,
-            rows=[
-                engine_pb2.RoundRow(
-                    seq=row.seq,
-                    at_ms=row.at_ms,
-                    events=[event_message(event, REVEALED) for event in row.events],
-                )
-                for row in found.rows
-            ],
-        )
+        key = RoundKey(request.table_id, request.match_no, request.round_no)
+        # The interceptor takes bytes for a message that was serialized before.
+        return cast(engine_pb2.ListEventsResponse, await self._rounds.answer(key))
 
     def _refuse_if_arranged_too_often(self, player: str) -> None:
         now_ms = self._clock.monotonic_ms()

@@ -31,6 +31,7 @@ ACCESS: Final = AccessTable.of(
             "CancelTicket",
         )
     },
+    {"CreateTable": 5, "ListTables": 5, "WatchTables": 5},
 )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from okey_runtime.dev_platform import DATA_DIR_VARIABLE
-from okey_runtime.identity import SUBJECT_PATTERN
+from okey_runtime.identity import SUBJECT_PATTERN, is_reserved
 from services.okeyctl.ending import refuse
 
 
@@ -14,6 +14,8 @@ def checked_player(player: str) -> str:
     """The id. Ends the command where no player can have it."""
     if not SUBJECT_PATTERN.fullmatch(player):
         refuse(f"{player!r} is no player id: 1 to 64 of A-Z a-z 0-9 _ . : @ -")
+    if is_reserved(player):
+        refuse(f"{player!r} is an id of the house or a service, or an account's name: no player's")
     return player
 
 

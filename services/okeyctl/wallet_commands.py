@@ -12,6 +12,7 @@ import typer
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey.money.account import player_account
 from okey_runtime.keys import make_chain_key
+from services.okeyctl import approval_commands
 from services.okeyctl import audit as audits
 from services.okeyctl import statement as statements
 from services.okeyctl.anchors import add_anchors, read_anchors
@@ -30,6 +31,8 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+
+app.add_typer(approval_commands.app, name="approvals")
 
 
 def _in_range(number: int) -> int:
@@ -106,7 +109,11 @@ def grant(
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give a player new chips (M3)."""
+    """Give a player new chips (M3).
+
+    Above the limit of one operator a request is kept, and the answer says what to do: another
+    operator approves it (`wallet approvals approve`); the same --key then shows the receipt.
+    """
     request = wallet_pb2.GrantChipsRequest(
         idempotency_key=_key(key), player_id=player, amount=chips, reason=reason
     )
@@ -120,7 +127,10 @@ def grant(
 def reverse(
     way: Reach, journal: JournalId, reason: Reason, key: Key = None, as_json: AsJson = False
 ) -> None:
-    """Take a grant or a penalty back, with a new journal."""
+    """Take a grant or a penalty back, with a new journal.
+
+    Above the limit of one operator another must approve it, as for a grant.
+    """
     request = wallet_pb2.ReverseJournalRequest(
         idempotency_key=_key(key), journal_id=journal, reason=reason
     )

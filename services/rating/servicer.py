@@ -9,7 +9,6 @@ from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
 from okey.rating import DEFAULT_KEEP_PERCENT, Ladder
 from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
-from okey_runtime.erasable import refuse_reserved
 from okey_runtime.identity import Role, current_identity
 from services.rating import wire
 from services.rating.erasure import Erase
@@ -40,6 +39,7 @@ ACCESS: Final = AccessTable.of(
         "RebuildRatings": {Role.OPERATOR},
         "ErasePlayer": {Role.OPERATOR},
     },
+    {"GetRatings": 5, "ListHistory": 5, "ListLeaderboard": 5},
 )
 
 _DEFAULT_PAGE_SIZE: Final = 50
@@ -184,7 +184,6 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
         self, request: rating_pb2.ErasePlayerRequest, context: Context
     ) -> rating_pb2.ErasePlayerResponse:
         """The player is on no board any more."""
-        refuse_reserved(request.player_id)
         erased = await self._store.erase(
             Erase(
                 player_id=request.player_id,

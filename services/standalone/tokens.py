@@ -46,4 +46,11 @@ class ServiceTokens:
             self.write()
 
 
-SERVICE_ROLES: Final = (Role.LOBBY, Role.ENGINE, Role.WALLET, Role.RATING, Role.BOTS)
+SERVICE_ROLES: Final = (
+    Role.LOBBY,
+    Role.ENGINE,
+    Role.WALLET,
+    Role.RATING,
+    Role.BOTS,
+    Role.GATEWAY,
+)

@@ -8,6 +8,7 @@ import grpc
 from pydantic import Field, SecretStr
 
 from okey.api.wallet.v1 import wallet_pb2_grpc
+from okey.money.journal import MAX_CHIPS
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey_runtime.access import AccessTable
 from okey_runtime.checks import peer_check, tell_database
@@ -18,13 +19,16 @@ from okey_runtime.logging import get_logger
 from okey_runtime.migrations import check_schema, migrate
 from okey_runtime.patience import until_there
 from okey_runtime.production import Unsafe
+from okey_runtime.revocation_feed import follow_from_engine
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import ServiceToken
+from services.wallet.approvals_audit import keep_limit
 from services.wallet.auditing import Auditor
-from services.wallet.books import House
+from services.wallet.books import APPROVAL_EXPIRES_MS, APPROVAL_LIMIT_CHIPS, House
 from services.wallet.chain import ChainKeys
 from services.wallet.check import ledger_check
 from services.wallet.engine_client import EngineClient
+from services.wallet.event_watch import EventWatch
 from services.wallet.house_watch import watch_house
 from services.wallet.metrics import CHAIN_KEY
 from services.wallet.operations import Operations
@@ -61,13 +65,21 @@ class WalletSettings(ServiceSettings):
     """How often what was booked is sealed."""
     audit_every_ms: int = Field(default=900_000, ge=1_000)
     """How often the whole ledger is audited."""
+    event_check_every_ms: int = Field(default=30_000, ge=1_000)
+    """How often what was booked since is compared with the engine's events."""
     audit_freezes: bool = False
     """Whether such an audit freezes players' accounts that have a finding."""
     house_every_ms: int = Field(default=300_000, ge=1_000)
     """How often the house's accounts are read for the metrics; that sums all of their postings."""
+    approval_limit_chips: int | None = Field(default=None, ge=0, le=MAX_CHIPS)
+    """Chips that one operator may grant or take back alone, on one account within 24 h; above that
+    another operator must approve. By default no limit in standalone and 1,000,000 elsewhere.
+    """
+    approval_expires_ms: int = Field(default=APPROVAL_EXPIRES_MS, ge=1_000)
+    """How long such a request waits for the other operator."""
     engine_address: str | None = None
-    """host:port or dns:///name:port of the engine, whose money events audits compare; needs
-    ``OKEY_SERVICE_TOKEN_FILE`` too.
+    """host:port or dns:///name:port of the engine, whose money events audits compare, and
+    whose list of revoked tokens is followed; needs ``OKEY_SERVICE_TOKEN_FILE`` too.
     """
 
     @property
@@ -92,6 +104,14 @@ class WalletSettings(ServiceSettings):
             return self.welcome_chips
         is_standalone = self.environment is Environment.STANDALONE
         return STANDALONE_WELCOME_CHIPS if is_standalone else 0
+
+    @property
+    def approval_limit(self) -> int | None:
+        """What one operator may move alone here; None for any number of chips."""
+        if self.approval_limit_chips is not None:
+            return self.approval_limit_chips
+        is_standalone = self.environment is Environment.STANDALONE
+        return None if is_standalone else APPROVAL_LIMIT_CHIPS
 
 
 async def migrate_ledger(owner_url: SecretStr, application_url: SecretStr) -> None:
@@ -146,9 +166,17 @@ class WalletApp:
             rule_sets={DEFAULT_RULE_SET.version: DEFAULT_RULE_SET},
             current_version=DEFAULT_RULE_SET.version,
             welcome_chips=settings.opening_chips,
+            approval_limit_chips=settings.approval_limit,
+            approval_expires_ms=settings.approval_expires_ms,
+        )
+        limit, now_ms = house.approval_limit_chips, host.clock.now_ms()
+        await until_there(
+            lambda: database.transact(lambda connection: keep_limit(connection, limit, now_ms))
         )
         sealer = None if keys is None else Sealer(database, keys, host.clock)
-        auditor = Auditor(database, host.clock, sealer, self._engine(host))
+        engine = self._engine(host)
+        auditor = Auditor(database, host.clock, sealer, engine)
+        watch = EventWatch(database, host.clock, engine, auditor)
         wallet = Wallet(database, house, host.clock)
         servicer = WalletServicer(
             wallet,
@@ -159,10 +187,12 @@ class WalletApp:
             host.spawn(sealer.run(settings.seal_every_ms), "sealer")
         audits = auditor.run_every(settings.audit_every_ms, freezes=settings.audit_freezes)
         host.spawn(audits, "audits")
+        host.spawn(watch.run_every(settings.event_check_every_ms), "events")
         host.spawn(watch_house(wallet, host.clock, settings.house_every_ms), "house")
         tell_database(host.status, database, settings.database_url, host.clock, MIGRATIONS)
         look = ledger_check(auditor, host.clock, settings.audit_every_ms)
         host.status.check("ledger", look)
+        follow_from_engine(host, self._channel)
         if self._channel is not None and settings.engine_address is not None:
             look = peer_check(self._channel, settings.engine_address, host.clock)
             host.status.check("engine", look)

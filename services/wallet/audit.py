@@ -7,6 +7,7 @@ from typing import Final
 from sqlalchemy import Connection, Subquery, func, literal, or_, select
 
 from okey.money.account import Account, escrow_account, kasa_account, pot_account
+from services.wallet.approvals_audit import audit_operators
 from services.wallet.finding import Finding, FindingKind, Tell, tell_nobody
 from services.wallet.schema import accounts, holds, journals, match_seats, matches, postings, tables
 from services.wallet.states import HoldState, MatchState
@@ -36,6 +37,7 @@ def audit(connection: Connection, tell: Tell = tell_nobody) -> Audit:
         lambda: _escrows(connection, balances),
         lambda: _pots(connection, balances),
         lambda: _closed_kasas(connection, balances),
+        lambda: audit_operators(connection),
     )
     findings: list[Finding] = []
     for done, check in enumerate(checks):

@@ -105,6 +105,19 @@ class Auditor:
         self._publish(found)
         return found
 
+    async def add_findings(self, findings: Sequence[Finding]) -> None:
+        """What was found between two audits: counted, logged, its tables quarantined at once."""
+        counts = Counter(each.kind for each in findings)
+        for kind, count in counts.items():
+            AUDIT_FINDINGS.labels(kind).inc(count)
+        at_ms = self._clock.now_ms()
+        if self.newest is not None:
+            at_ms = self.newest.at_ms
+            counts.update(self.newest.counts)
+        self.newest = Newest(at_ms, counts)
+        _tell(findings)
+        await self._quarantine(findings)
+
     async def run_every(self, every_ms: int, *, freezes: bool) -> None:
         """Audit for ever; what cannot be checked now is counted, and checked the next time."""
         await self._sleep(min(every_ms, _FIRST_AFTER_MS))
@@ -210,6 +223,10 @@ class Auditor:
         for kind in FindingKind:
             AUDIT_FINDINGS.labels(kind).set(counts[kind])
         AUDIT_LAST_RUN.set(self.newest.at_ms / 1000)
-        for each in found.findings[:_TOLD]:
-            _log.error("audit_finding", kind=each.kind, subject=each.subject, table=each.table)
+        _tell(found.findings)
         _log.info("audited", findings=len(found.findings), postings=found.posting_count)
+
+
+def _tell(findings: Sequence[Finding]) -> None:
+    for each in findings[:_TOLD]:
+        _log.error("audit_finding", kind=each.kind, subject=each.subject, table=each.table)

@@ -29,17 +29,25 @@ _LOCKED_IN_ORDER: Final = (
 _UNUSED: Final[Row] = {"balance": 0, "version": 0, "frozen": False, "is_closed": False}
 
 
+APPROVAL_LIMIT_CHIPS: Final = 1_000_000
+APPROVAL_EXPIRES_MS: Final = 86_400_000
+
+
 class NotLocked(AssertionError):
     """A journal touches an account that its operation has not locked: a bug in this service."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
-    """What the house has set: rule sets by version, the one in force, the welcome grant."""
+    """What the house has set: rule sets by version, the one in force, the welcome grant, and what
+    one operator may move alone (None for any number of chips).
+    """
 
     rule_sets: Mapping[str, RuleSet]
     current_version: str
     welcome_chips: int
+    approval_limit_chips: int | None = APPROVAL_LIMIT_CHIPS
+    approval_expires_ms: int = APPROVAL_EXPIRES_MS
 
     def rules(self, version: str) -> RuleSet:
         """The rule set of this version. Raises ``RulesUnknown``."""

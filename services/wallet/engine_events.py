@@ -14,11 +14,12 @@ from services.wallet.schema import journals, requests
 READING: Final = "engine"
 COMPARING: Final = "events"
 
-_OF_TABLES: Final = tuple(
+OF_TABLES: Final = tuple(
     kind.value
     for kind in JournalKind
     if kind not in (JournalKind.GRANT, JournalKind.WELCOME, JournalKind.REVERSAL, JournalKind.ERASE)
 )
+"""Kinds of journals that the engine's money events ask for."""
 _TOLD_EVERY: Final = 10_000
 _TABLES_AT_ONCE: Final = 500
 _KEYS_AT_ONCE: Final = 500
@@ -125,7 +126,7 @@ class EventAudit:
                 answered.add(row.idempotency_key)
                 if event.request_hash != row.request_hash:
                     findings.append(event.finding(FindingKind.EVENT_DIFFERS))
-            elif row.kind in _OF_TABLES:
+            elif row.kind in OF_TABLES:
                 strays.append(Stray(row.journal_id, row.table_id or "", row.idempotency_key))
         strays += [
             Stray(row.journal_id, row.table_id or "", "")
@@ -197,5 +198,5 @@ def _requests(which: ColumnElement[bool]) -> Select[tuple[Any, ...]]:
 def _journals_without_request(since_ms: int) -> Select[tuple[Any, ...]]:
     asked = select(requests.c.journal_id).where(requests.c.journal_id == journals.c.journal_id)
     return select(journals.c.journal_id, journals.c.table_id).where(
-        journals.c.kind.in_(_OF_TABLES), journals.c.booked_ms >= since_ms, ~asked.exists()
+        journals.c.kind.in_(OF_TABLES), journals.c.booked_ms >= since_ms, ~asked.exists()
     )

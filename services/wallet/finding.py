@@ -31,6 +31,7 @@ class FindingKind(StrEnum):
     EVENT_DIFFERS = "event_differs"
     JOURNAL_WITHOUT_EVENT = "journal_without_event"
     EVENTS_UNREADABLE = "events_unreadable"
+    JOURNAL_NOT_APPROVED = "journal_not_approved"
 
 
 @dataclass(frozen=True, slots=True)

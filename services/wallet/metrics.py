@@ -4,6 +4,8 @@ from typing import Final
 
 from prometheus_client import Counter, Gauge
 
+from services.wallet.finding import FindingKind
+
 CHAIN_HEAD: Final = Gauge("okey_wallet_chain_block", "The newest block that this process signed.")
 SEALED: Final = Counter("okey_wallet_sealed_journals_total", "Journals sealed by this process.")
 CHAIN_KEY: Final = Gauge(
@@ -15,6 +17,9 @@ AUDIT_LAST_RUN: Final = Gauge(
 AUDIT_FINDINGS: Final = Gauge(
     "okey_wallet_audit_findings", "Findings of the last audit, by kind.", ("kind",)
 )
+for _kind in FindingKind:
+    # There from the start, so that an alert sees the first finding.
+    AUDIT_FINDINGS.labels(_kind)
 AUDIT_SECONDS: Final = Gauge("okey_wallet_audit_seconds", "How long the last audit took.")
 AUDIT_FAILURES: Final = Counter(
     "okey_wallet_audit_failures_total", "Audits that could not be carried out."

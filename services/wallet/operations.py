@@ -9,16 +9,21 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from okey.errors import OkeyError
 from okey.money.account import Account
+from okey_runtime import failpoints
 from okey_runtime.clock import Clock
 from okey_runtime.database import Database, Isolation
+from services.wallet.approvals import Approval, ApprovalPage, Decision, list_approvals, note
 from services.wallet.auditing import Auditor, FullAudit
-from services.wallet.books import House
+from services.wallet.books import Books, House
 from services.wallet.chain import Head
 from services.wallet.erasure import Closed, Erase, close_account
 from services.wallet.finding import Finding
 from services.wallet.freeze import set_frozen
+from services.wallet.receipt import Receipt
 from services.wallet.sealer import ChainKeyMissing, Sealer
+from services.wallet.second_operator import approve, reject
 
 _PROGRESS_KEPT: Final = 16
 
@@ -104,6 +109,49 @@ class Operations:
             now_ms=self._clock.now_ms(),
         )
         return await self._database.transact(change, Isolation.READ_COMMITTED)
+
+    async def approve(self, asked: Decision) -> tuple[Approval, Receipt]:
+        """Book another operator's request, once.
+
+        Raises a ``Declined``, after which it still waits; ``ApprovalUnknown``, ``ApprovalDecided``,
+        ``ApprovalExpired``, ``ApprovalAltered``, ``SecondOperatorNeeded``.
+        """
+        decided = await self._database.transact(
+            lambda connection: approve(self._books(connection), asked), Isolation.READ_COMMITTED
+        )
+        if isinstance(decided, OkeyError):
+            raise decided
+        approval, receipt = decided
+        failpoints.hit("wallet.committed", approval.command())
+        note("operation_approved", approval, asked.operator)
+        return approval, receipt
+
+    async def reject(self, asked: Decision) -> Approval:
+        """Reject a request, one's own too.
+
+        Raises ``ApprovalUnknown``, ``ApprovalDecided``, ``ApprovalExpired``.
+        """
+        decided = await self._database.transact(
+            lambda connection: reject(self._books(connection), asked), Isolation.READ_COMMITTED
+        )
+        if isinstance(decided, OkeyError):
+            raise decided
+        note("operation_rejected", decided, asked.operator)
+        return decided
+
+    async def approvals(
+        self, before: int | None, limit: int, *, waiting_only: bool
+    ) -> ApprovalPage:
+        """Requests for approval, newest first."""
+        now_ms = self._clock.now_ms()
+        return await self._database.read(
+            lambda connection: list_approvals(
+                connection, before, limit, now_ms, waiting_only=waiting_only
+            )
+        )
+
+    def _books(self, connection: Connection) -> Books:
+        return Books(connection, self._house, self._clock.now_ms())
 
     async def erase(self, asked: Erase, *, check_only: bool) -> Closed:
         """Close a player's account for good, or only tell whether that would be refused.

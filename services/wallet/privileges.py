@@ -31,6 +31,12 @@ PRIVILEGES: Final[Mapping[str, str]] = {
     "account_freezes": "SELECT, INSERT (account, is_frozen, changed_ms, actor, reason)",
     "account_closures": "SELECT, INSERT",
     "match_seats": "SELECT, INSERT, UPDATE (is_given_up, penalty, shortfall)",
+    "approvals": (
+        "SELECT, INSERT (idempotency_key, request_hash, kind, account, chips, reverses, requester, "
+        "reason, requested_ms, expires_ms, state), "
+        "UPDATE (state, decided_by, decided_ms, decision_reason, journal_id)"
+    ),
+    "approval_limits": "SELECT, INSERT (chips, since_ms)",
 }
 """What the application may do, by table."""
 

@@ -166,3 +166,41 @@ match_seats: Final = Table(
     Column("shortfall", BigInteger, nullable=False),
     CheckConstraint("payer IS NOT NULL OR NOT is_given_up", name="people_give_seats_up"),
 )
+
+approvals: Final = Table(
+    "approvals",
+    metadata,
+    Column("approval_no", _JournalId, Identity(always=True), primary_key=True),
+    Column("idempotency_key", String(128), nullable=False, unique=True),
+    Column("request_hash", String(64), nullable=False),
+    # A grant or a reversal, and what the player's account gets; negative where it gives.
+    Column("kind", String(16), nullable=False),
+    Column("account", _Name, nullable=False),
+    Column("chips", BigInteger, nullable=False),
+    Column("reverses", _JournalId, ForeignKey("journals.journal_id")),
+    Column("requester", _Id, nullable=False),
+    Column("reason", String(500), nullable=False),
+    Column("requested_ms", BigInteger, nullable=False),
+    Column("expires_ms", BigInteger, nullable=False),
+    Column("state", String(16), nullable=False),
+    # Empty until it is decided; nobody decides what expires.
+    Column("decided_by", _Id),
+    Column("decided_ms", BigInteger),
+    Column("decision_reason", String(500)),
+    # Of an approved one: what was booked.
+    Column("journal_id", _JournalId, ForeignKey("journals.journal_id"), unique=True),
+    CheckConstraint(
+        "state IN ('requested', 'approved', 'rejected', 'expired')", name="approvals_have_a_state"
+    ),
+)
+
+approvals_by_state: Final = Index("approvals_by_state", approvals.c.state, approvals.c.approval_no)
+
+approval_limits: Final = Table(
+    "approval_limits",
+    metadata,
+    Column("limit_no", _JournalId, Identity(always=True), primary_key=True),
+    # What one operator may move alone, since when; empty for any number of chips.
+    Column("chips", BigInteger),
+    Column("since_ms", BigInteger, nullable=False),
+)

@@ -9,9 +9,9 @@ from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey.errors import Forbidden
 from okey.money.account import Account, is_player, parse_account, player_account
 from okey_runtime.access import AccessTable
-from okey_runtime.erasable import refuse_reserved
 from okey_runtime.identity import Identity, Role, current_identity
 from services.wallet import wire
+from services.wallet.approvals import Decision
 from services.wallet.command import (
     CloseTable,
     GrantChips,
@@ -26,7 +26,9 @@ from services.wallet.wallet import Wallet
 
 SERVICE: Final = "okey.api.wallet.v1.WalletService"
 
-_WRITERS: Final = frozenset({Role.ENGINE, Role.OPERATOR})
+_ENGINE: Final = frozenset({Role.ENGINE})
+# What gives stakes back, or the house what nobody owns, an operator may do by hand.
+_GIVING_BACK: Final = frozenset({Role.ENGINE, Role.OPERATOR})
 _OPERATORS: Final = frozenset({Role.OPERATOR})
 _READERS_OF_ALL: Final = frozenset({Role.LOBBY, Role.ENGINE, Role.OPERATOR})
 _READERS: Final = _READERS_OF_ALL | {Role.PLAYER}
@@ -34,15 +36,18 @@ _READERS: Final = _READERS_OF_ALL | {Role.PLAYER}
 ACCESS: Final = AccessTable.of(
     SERVICE,
     {
-        "HoldStake": _WRITERS,
-        "VoidHold": _WRITERS,
-        "StartMatch": _WRITERS,
-        "SettleMatch": _WRITERS,
-        "VoidMatch": _WRITERS,
-        "ForfeitSeat": _WRITERS,
-        "CloseTable": _WRITERS,
+        "HoldStake": _ENGINE,
+        "VoidHold": _GIVING_BACK,
+        "StartMatch": _ENGINE,
+        "SettleMatch": _ENGINE,
+        "VoidMatch": _GIVING_BACK,
+        "ForfeitSeat": _ENGINE,
+        "CloseTable": _GIVING_BACK,
         "GrantChips": _OPERATORS,
         "ReverseJournal": _OPERATORS,
+        "ListApprovals": _OPERATORS,
+        "ApproveOperation": _OPERATORS,
+        "RejectOperation": _OPERATORS,
         "GetAccount": _READERS,
         "ListPostings": _READERS,
         "ExportStatement": _READERS,
@@ -53,6 +58,7 @@ ACCESS: Final = AccessTable.of(
         "UnfreezeAccount": _OPERATORS,
         "ErasePlayer": _OPERATORS,
     },
+    {"ListPostings": 5, "ExportStatement": 50},
 )
 
 _DEFAULT_PAGE_SIZE: Final = 100
@@ -156,6 +162,42 @@ class WalletServicer(wallet_pb2_grpc.WalletServiceServicer):
         receipt = await self._wallet.execute(request.idempotency_key, command)
         return wallet_pb2.ReverseJournalResponse(receipt=wire.receipt_to(receipt))
 
+    async def ListApprovals(
+        self, request: wallet_pb2.ListApprovalsRequest, context: Context
+    ) -> wallet_pb2.ListApprovalsResponse:
+        """What waits for a second operator."""
+        page = await self._operations.approvals(
+            wire.after_journal(request.page_token) or None,
+            request.page_size or _DEFAULT_PAGE_SIZE,
+            waiting_only=not request.include_decided,
+        )
+        return wallet_pb2.ListApprovalsResponse(
+            approvals=map(wire.approval_to, page.approvals),
+            next_page_token="" if page.next_before is None else str(page.next_before),
+        )
+
+    async def ApproveOperation(
+        self, request: wallet_pb2.ApproveOperationRequest, context: Context
+    ) -> wallet_pb2.ApproveOperationResponse:
+        """Book another operator's request."""
+        operator = current_identity().subject
+        approval, receipt = await self._operations.approve(
+            Decision(request.approval_id, operator, request.reason)
+        )
+        return wallet_pb2.ApproveOperationResponse(
+            approval=wire.approval_to(approval), receipt=wire.receipt_to(receipt)
+        )
+
+    async def RejectOperation(
+        self, request: wallet_pb2.RejectOperationRequest, context: Context
+    ) -> wallet_pb2.RejectOperationResponse:
+        """Reject a request."""
+        operator = current_identity().subject
+        approval = await self._operations.reject(
+            Decision(request.approval_id, operator, request.reason)
+        )
+        return wallet_pb2.RejectOperationResponse(approval=wire.approval_to(approval))
+
     async def GetAccount(
         self, request: wallet_pb2.GetAccountRequest, context: Context
     ) -> wallet_pb2.GetAccountResponse:
@@ -254,7 +296,6 @@ class WalletServicer(wallet_pb2_grpc.WalletServiceServicer):
         self, request: wallet_pb2.ErasePlayerRequest, context: Context
     ) -> wallet_pb2.ErasePlayerResponse:
         """The account is closed for good."""
-        refuse_reserved(request.player_id)
         asked = Erase(
             player_id=request.player_id,
             actor=current_identity().subject,

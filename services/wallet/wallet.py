@@ -13,6 +13,15 @@ from okey_runtime import failpoints
 from okey_runtime.clock import Clock
 from okey_runtime.database import Database, Isolation, Work
 from okey_runtime.storage import T
+from services.wallet.approvals import (
+    AboveLimit,
+    Approval,
+    ApprovalNeeded,
+    keep_request,
+    note,
+    refuse_undecided,
+    require_within_limit,
+)
 from services.wallet.audit import Audit, audit
 from services.wallet.books import Books, House
 from services.wallet.closing import close
@@ -51,6 +60,8 @@ from services.wallet.step import FellOut, NotTogether, alone, in_step
 _MAX_TRIES: Final = 5
 _STATEMENT_PAGE: Final = 500
 
+_BY_OPERATORS: Final = (GrantChips, ReverseJournal)
+"""Commands that need a second operator above the limit."""
 _DAILY: Final = (HoldStake, StartMatch, SettleMatch)
 """Commands that come often and are made to share a transaction."""
 _MOST_TOGETHER: Final = 32
@@ -85,6 +96,8 @@ class Wallet:
         Raises:
             Declined: final for this key; nothing was or will be booked.
             TransferIdReused: the key was used for something else.
+            ApprovalNeeded: kept as a request; the same key gets the receipt once it is approved.
+            ApprovalRejected, ApprovalExpired: it never was; final for this key.
             InvalidInput: the command contradicts itself or its match; the key is not used up.
             Unavailable: not known; send the same again.
         """
@@ -202,6 +215,8 @@ class Wallet:
             return await self._transact(attempt, in_lane=in_lane)
         except Declined as decline:
             return await self._decline(request, decline, in_lane=in_lane)
+        except AboveLimit as above:
+            raise await self._keep_request(request, above) from None
         except InvalidInput:
             if is_new and await self._is_known(key, command):
                 # It was valid when it was booked.
@@ -231,6 +246,26 @@ class Wallet:
 
         return await self._transact(keep, in_lane=in_lane)
 
+    async def _keep_request(self, request: Request, above: AboveLimit) -> ApprovalNeeded:
+        """Keep what is above the limit, in a transaction of its own. Raises ``_KeyTaken``."""
+        command = request.command
+        assert isinstance(command, _BY_OPERATORS)
+
+        def keep(connection: Connection) -> tuple[ApprovalNeeded, Approval] | None:
+            failpoints.hit("wallet.requesting", command)
+            if recall(connection, request.key, command) is not None:
+                return None
+            needed = keep_request(self._books(connection), request.key, command, above)
+            failpoints.hit("wallet.before_commit", command)
+            return needed
+
+        kept = await self._transact(keep, in_lane=False)
+        if kept is None:
+            raise _KeyTaken
+        needed, approval = kept
+        note("approval_requested", approval, command.actor)
+        return needed
+
     async def _transact(self, work: Work[T], *, in_lane: bool) -> T:
         def attempt(connection: Connection) -> T:
             if in_lane:
@@ -249,7 +284,13 @@ class Wallet:
         failpoints.hit("wallet.key_checked", command)
         if known is not None:
             return known
-        receipt = await _operation(books, command)
+        if isinstance(command, _BY_OPERATORS) and refuse_undecided(
+            books.connection, key, command, books.now_ms
+        ):
+            raise _KeyTaken
+        receipt = await operation(books, command)
+        if isinstance(command, _BY_OPERATORS):
+            require_within_limit(books, command, receipt)
         if not await remember(key, command, receipt, books.now_ms):
             raise _KeyTaken
         failpoints.hit("wallet.before_commit", command)
@@ -259,7 +300,8 @@ class Wallet:
         return Books(connection, self._house, self.now_ms())
 
 
-def _operation(books: Books, command: Command) -> Coroutine[Any, Any, Receipt]:
+def operation(books: Books, command: Command) -> Coroutine[Any, Any, Receipt]:
+    """What carries the command out, without its key."""
     match command:
         case HoldStake():
             return hold_stake(books, command)

@@ -10,6 +10,7 @@ from okey.money.journal import JournalKind
 from okey.money.outcome import CanakDraw, CanakWin, HouseWin, KlasikDraw, KlasikWin, Outcome
 from okey.rules.finish import FinishKind
 from okey.rules.variant import Mode, Variant
+from services.wallet.approvals import Approval
 from services.wallet.audit import Audit, Finding
 from services.wallet.auditing import FullAudit
 from services.wallet.chain import Head
@@ -97,6 +98,28 @@ def receipt_to(receipt: Receipt) -> wallet_pb2.Receipt:
     """What was booked."""
     legs = [wallet_pb2.Leg(account=leg.account, amount=leg.amount) for leg in receipt.legs]
     return wallet_pb2.Receipt(journal_id=receipt.journal_id or 0, legs=legs)
+
+
+def approval_to(approval: Approval) -> wallet_pb2.Approval:
+    """A request for approval."""
+    return wallet_pb2.Approval(
+        approval_id=approval.approval_no,
+        state=wallet_pb2.ApprovalState.Value(f"APPROVAL_STATE_{approval.state.name}"),
+        kind=_kind_to(approval.kind),
+        account=approval.account,
+        chips=approval.chips,
+        reverses=approval.reverses or 0,
+        requester=approval.requester,
+        reason=approval.reason,
+        requested_at_ms=approval.requested_ms,
+        expires_at_ms=approval.expires_ms,
+        decided_by=approval.decided_by or "",
+        decided_at_ms=approval.decided_ms or 0,
+        decision_reason=approval.decision_reason or "",
+        journal_id=approval.journal_id or 0,
+        idempotency_key=approval.key,
+        content_hash=approval.request_hash,
+    )
 
 
 def posting_to(posting: PostingView) -> wallet_pb2.Posting:

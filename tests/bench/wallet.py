@@ -62,6 +62,7 @@ HOUSE: Final = House(
     rule_sets={VERSION: DEFAULT_RULE_SET},
     current_version=VERSION,
     welcome_chips=1_000,
+    approval_limit_chips=None,
 )
 
 Call = Callable[[], Awaitable[object]]

@@ -18,12 +18,13 @@ from okey_runtime.clock import VirtualClock
 from okey_runtime.database import Database, Isolation
 from okey_runtime.identity import Identity, Role, set_current_identity
 from okey_runtime.migrations import migrate
+from okey_runtime.revocation import Revocations
 from okey_runtime.unread import Cut, StreamNotRead
 from services.engine import event_servicer
 from services.engine.app import MIGRATIONS
 from services.engine.appending import Append, Taken, append_batch
 from services.engine.archive import Archive
-from services.engine.event_servicer import EventServicer
+from services.engine.event_servicer import EventServicer, Pace
 from services.engine.feed import PAGE_ROWS, CursorAhead, CursorTooOld, FedStore, Feed
 from services.engine.journal import Journal
 from services.engine.record import encode_events
@@ -243,7 +244,9 @@ async def test_a_stream_is_open_while_rows_that_come_next_are_archived(
     shedding = Shedding(Limits(lag_ms=1, rows=1, streams=1), Idle(), Idle())
     expires_ms = clock.now_ms() + 600_000
     set_current_identity(Identity("team", frozenset({Role.INTEGRATOR}), "", expires_ms))
-    async with aclosing(rows_of(EventServicer(reader, clock, shedding))) as stream:
+    async with aclosing(
+        rows_of(EventServicer(reader, clock, shedding, Pace(1_000_000, clock), Revocations(clock)))
+    ) as stream:
         for _ in range(PAGE_ROWS):
             await anext(stream)
         if is_archived_before:
@@ -271,7 +274,9 @@ async def test_a_stream_of_which_nothing_is_taken_is_cut(
     shedding = Shedding(Limits(lag_ms=1, rows=1, streams=1), Idle(), Idle())
     expires_ms = clock.now_ms() + 600_000
     set_current_identity(Identity("team", frozenset({Role.INTEGRATOR}), "", expires_ms))
-    subscribe: Any = EventServicer(Feed(database, clock), clock, shedding).Subscribe
+    subscribe: Any = EventServicer(
+        Feed(database, clock), clock, shedding, Pace(1_000_000, clock), Revocations(clock)
+    ).Subscribe
     with pytest.raises(StreamNotRead):
         await subscribe(events_pb2.SubscribeRequest(), Unread())
 
@@ -351,3 +356,55 @@ async def test_rows_that_were_there_before_are_numbered_in_time_and_in_their_tab
     await database.transact(again)
     page = await Feed(database, VirtualClock()).after(0)
     assert read(page.rows) == [(A, 1, 1), (B, 1, 2), (B, 2, 3), (A, 2, 4), (A, 3, 5)]
+
+
+class Napping(VirtualClock):
+    """A virtual clock that tells when somebody has to sleep."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asleep = asyncio.Event()
+
+    async def sleep_until_ms(self, monotonic_ms: int) -> None:
+        if monotonic_ms > self.monotonic_ms():
+            self.asleep.set()
+        await super().sleep_until_ms(monotonic_ms)
+
+
+async def test_old_rows_are_replayed_at_the_pace_that_all_subscribers_share(
+    database: Database,
+) -> None:
+    """Two replay one page each: the second waits until the first one's rows are paid for."""
+    clock = Napping()
+    store, reader = Journal(database), Feed(database, clock)
+    await store.append([replace(row(A, 1), at_ms=clock.now_ms() - 60_000)])
+    shedding = Shedding(Limits(lag_ms=1, rows=1, streams=9), Idle(), Idle())
+    set_current_identity(
+        Identity("team", frozenset({Role.INTEGRATOR}), "", clock.now_ms() + 600_000)
+    )
+    servicer = EventServicer(reader, clock, shedding, Pace(1, clock), Revocations(clock))
+    first, second = rows_of(servicer), rows_of(servicer)
+    assert await anext(first)
+    waiting = asyncio.ensure_future(anext(second))
+    await clock.asleep.wait()
+    assert not waiting.done()
+    clock.advance_ms(1_000)
+    assert await waiting
+    for stream in (first, second):
+        await stream.aclose()
+
+
+async def test_new_rows_go_at_once(database: Database) -> None:
+    clock = VirtualClock()
+    store, reader = Journal(database), Feed(database, clock)
+    shedding = Shedding(Limits(lag_ms=1, rows=1, streams=9), Idle(), Idle())
+    set_current_identity(
+        Identity("team", frozenset({Role.INTEGRATOR}), "", clock.now_ms() + 600_000)
+    )
+    async with aclosing(
+        rows_of(EventServicer(reader, clock, shedding, Pace(1, clock), Revocations(clock)))
+    ) as stream:
+        for seq in range(1, 4):
+            await store.append([replace(row(A, seq), at_ms=clock.now_ms())])
+            reader.news()
+            assert await anext(stream)

@@ -93,7 +93,7 @@ class Chained:
         number = "OVERRIDING SYSTEM VALUE VALUES" if is_postgres else "VALUES"
         await self.tamper(
             "INSERT INTO journals (journal_id, kind, rules_version, booked_ms, legs) "
-            f"{number} ({journal_id}, 'grant', '{VERSION}', 5, '{legs}')",
+            f"{number} ({journal_id}, 'settle', '{VERSION}', 5, '{legs}')",
             "INSERT INTO postings (journal_id, account, amount) "
             f"VALUES ({journal_id}, '{penalty}', -5), ({journal_id}, '{rake}', 5)",
         )

@@ -18,7 +18,7 @@ from services.wallet.privileges import PRIVILEGES
 from services.wallet.wallet import Wallet
 from tests.contract.wallet_house import HOUSE
 from tests.contract.wallet_play import WELCOME, Play
-from tests.fixtures.ledger import LedgerDatabase, LedgerUrls, make_ledger
+from tests.fixtures.ledger import LedgerDatabase, LedgerUrls, as_superuser, make_ledger
 
 Rows = dict[str, list[tuple[object, ...]]]
 
@@ -83,7 +83,7 @@ def journal(legs: str, verb: str = "INSERT") -> str:
     escaped = legs.replace(":", "\\:")
     return (
         f"{verb} INTO journals (kind, rules_version, booked_ms, legs) "
-        f"VALUES ('grant', 'x', 0, '{escaped}')"
+        f"VALUES ('settle', 'x', 0, '{escaped}')"
     )
 
 
@@ -253,6 +253,18 @@ async def test_tables_of_ones_own_shadow_nothing(wallet: Wallet, database: Ledge
 @pytest.mark.parametrize("ledger_urls", ["postgresql"], indirect=True)
 async def test_booking_looks_accounts_up_by_name(wallet: Wallet, database: LedgerDatabase) -> None:
     """M3: a journal costs the same however many accounts there are."""
+
+    def open_many(connection: Connection) -> None:
+        # Of one or two accounts, once counted, PostgreSQL rather reads all.
+        connection.execute(
+            text(
+                "INSERT INTO accounts (account, balance, version, frozen) "
+                "SELECT 'player\\:' || n, 0, 0, false FROM generate_series(1, 5000) AS n"
+            )
+        )
+        connection.execute(text("ANALYZE accounts"))
+
+    await as_superuser(database.urls, open_many)
 
     def scans(connection: Connection) -> int:
         connection.execute(text(journal('{"house:rake":5,"player:A":-5}')))

@@ -43,7 +43,12 @@ from tests.fixtures.postgres import PostgresServer
 
 WELCOME = 500
 VERSION = DEFAULT_RULE_SET.version
-HOUSE = House(rule_sets={VERSION: DEFAULT_RULE_SET}, current_version=VERSION, welcome_chips=WELCOME)
+HOUSE = House(
+    rule_sets={VERSION: DEFAULT_RULE_SET},
+    current_version=VERSION,
+    welcome_chips=WELCOME,
+    approval_limit_chips=None,
+)
 
 players = st.sampled_from("ABCDE")
 seats = st.integers(0, 3)

@@ -20,6 +20,7 @@ HOUSE = House(
     rule_sets={rules.version: rules for rules in (DEFAULT_RULE_SET, RESERVING, LENIENT)},
     current_version=VERSION,
     welcome_chips=WELCOME,
+    approval_limit_chips=None,
 )
 
 

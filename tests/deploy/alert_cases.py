@@ -21,6 +21,7 @@ def _named(series: dict[str, str]) -> dict[str, str]:
 AT: Final = 'instance="a:7420"'
 SERIES: Final = {
     "findings": 'okey_wallet_audit_findings{kind="UNBALANCED"}',
+    "without_event": 'okey_wallet_audit_findings{kind="journal_without_event"}',
     "audited": "okey_wallet_audit_last_run_timestamp_seconds",
     "audit_failures": "okey_wallet_audit_failures_total",
     "chain_key": "okey_wallet_chain_key",
@@ -49,6 +50,7 @@ SERIES: Final = {
     "ends": f'okey_tls_certificate_expires_timestamp_seconds{{file="a", {AT}}}',
     "busy": f'okey_limited_calls_total{{reason="SERVICE_BUSY", {AT}}}',
     "too_fast": f'okey_limited_calls_total{{reason="RATE_LIMITED", {AT}}}',
+    "revocations_age": f"okey_revocations_age_seconds{{{AT}}}",
     "list_as_of": "okey_lobby_table_list_as_of_seconds",
     "uncounted": "okey_lobby_unlimited_total",
     "bank": 'okey_wallet_house_chips{account="house:bot_bank"}',
@@ -82,6 +84,11 @@ SERIES: Final = {
 CASES: Final = (
     fires("OkeyAuditFinding", "1m", findings="1x5"),
     is_quiet("OkeyAuditFinding", "5m", findings="0x5"),
+    # At the first sample that has one, also where the series begins with it.
+    fires("OkeyJournalWithoutEvent", "1m", without_event="0 1x5"),
+    fires("OkeyJournalWithoutEvent", "0m", without_event="1x5"),
+    is_quiet("OkeyJournalWithoutEvent", "5m", without_event="0x5", findings="1x5"),
+    is_quiet("OkeyAuditFinding", "5m", without_event="1x5"),
     # The clock of these tests begins at 0, so an audit at second 0 is as old as the test.
     fires("OkeyAuditOverdue", "70m", audited="0x80", audit_failures="0x80"),
     fires("OkeyAuditOverdue", "10m"),
@@ -154,6 +161,8 @@ CASES: Final = (
     is_quiet("OkeyCertificateEndsSoon", "15m", ends="700000x20"),
     fires("OkeyCertificateEnded", "15m", ends="600x20"),
     is_quiet("OkeyCertificateEnded", "15m", ends="1200x20"),
+    fires("OkeyRevocationsStale", "10m", revocations_age="0+60x12"),
+    is_quiet("OkeyRevocationsStale", "10m", revocations_age="1x12"),
     fires("OkeyServiceBusy", "15m", busy="0+1x20"),
     is_quiet("OkeyServiceBusy", "15m", busy="7x20"),
     fires("OkeyPlayersRateLimited", "45m", too_fast="0+600x50"),

@@ -37,7 +37,7 @@ class Backend(grpc.GenericRpcHandler):
         async with self._flooded:
             await self._flooded.wait_for(lambda: self._floods >= streams)
 
-    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes]:
+    def service(self, details: grpc.HandlerCallDetails) -> "grpc.RpcMethodHandler[bytes, bytes]":
         """Whatever it is called."""
         self.reached.append(details.method)
         self.metadata = {name: str(value) for name, value in details.invocation_metadata}

@@ -26,7 +26,7 @@ def verifier(folder: Path, jwks: str) -> TokenVerifier:
     )
 
 
-@pytest.mark.parametrize("role", [Role.ENGINE, Role.LOBBY])
+@pytest.mark.parametrize("role", tokens.CALLERS)
 def test_a_service_shows_the_role_it_has(role: Role, tmp_path: Path) -> None:
     made = tokens.secrets(tokens.cluster_key(), SystemClock())
 

@@ -27,6 +27,10 @@ ELSEWHERE: Final = {
         "needs a cluster; tests/deploy/test_operator.py runs okeyctl with the pod's settings"
     ),
     (
+        "docs/okeyctl.md",
+        'okeyctl wallet grant fatma 2000000 --reason "the cup\'s first prize"',
+    ): "needs a limit and two operators; tests/unit/okeyctl/test_wallet_commands.py runs the same",
+    (
         "docs/operations.md",
         "kubectl -n okey delete job -l okey/job=migration --ignore-not-found",
     ): "needs a cluster; tests/deploy/test_start.py starts the job from its manifest",
@@ -46,5 +50,7 @@ ELSEWHERE: Final = {
 
 OKEYCTL: Final = {
     "demo": "a gate of its own, `make demo`; tests/e2e/test_demo.py",
+    "wallet approvals approve": "needs a limit; tests/unit/okeyctl/test_wallet_commands.py runs it",
+    "wallet approvals reject": "needs a limit; tests/unit/okeyctl/test_wallet_commands.py runs it",
 }
 """Commands of okeyctl that stand in no block that is run."""

@@ -195,6 +195,8 @@ WALLET_WRITES = {
         idempotency_key="key-1", player_id="mallory", amount=1_000, reason="because"
     ),
     "ReverseJournal": wallet_pb2.ReverseJournalRequest(),
+    "ApproveOperation": wallet_pb2.ApproveOperationRequest(approval_id=1, reason="because"),
+    "RejectOperation": wallet_pb2.RejectOperationRequest(approval_id=1, reason="because"),
 }
 
 

@@ -28,6 +28,7 @@ HOUSE: Final = House(
     rule_sets={DEFAULT_RULE_SET.version: DEFAULT_RULE_SET},
     current_version=DEFAULT_RULE_SET.version,
     welcome_chips=WELCOME,
+    approval_limit_chips=None,
 )
 COMMANDS: Final[Mapping[str, Callable[[Any], Command]]] = {
     "HoldStake": wire.hold_from,

@@ -22,6 +22,9 @@ _KEYS = "tests/contract/test_wallet_keys.py::"
 _RACES = "tests/contract/test_wallet_races.py::"
 _SEALS = "tests/contract/test_wallet_seals.py::"
 _ERASURE = "tests/contract/test_wallet_erasure.py::"
+_APPROVALS = "tests/contract/test_wallet_approvals.py::"
+_WATCH = "tests/contract/test_wallet_event_watch.py::"
+_APPROVAL = "services/wallet/approvals.py"
 _OWNERS = "tests/unit/engine/test_owners.py::"
 _BOOKS = "services/wallet/books.py"
 _STATES = "services/wallet/states.py"
@@ -29,6 +32,97 @@ _POSTGRESQL = "services/wallet/migrations/seals/postgresql.sql"
 _SQLITE = "services/wallet/migrations/seals/sqlite.sql"
 
 MUTATIONS: Final = (
+    Mutation(
+        "one operator moves any number of chips",
+        "services/wallet/wallet.py",
+        "            require_within_limit(books, command, receipt)\n",
+        "            pass\n",
+        f"{_APPROVALS}test_above_the_limit_nothing_is_booked_and_a_request_waits",
+    ),
+    Mutation(
+        "each call has the limit for itself",
+        _APPROVAL,
+        "    if moved > limit:\n",
+        "    if abs(leg.amount) > limit:\n",
+        f"{_APPROVALS}test_many_small_grants_count_together",
+    ),
+    Mutation(
+        "a key that waits is booked alone later",
+        "services/wallet/wallet.py",
+        "        if isinstance(command, _BY_OPERATORS) and refuse_undecided(\n",
+        "        if False and refuse_undecided(\n",
+        f"{_APPROVALS}test_a_key_that_waits_is_never_booked_alone",
+    ),
+    Mutation(
+        "operators approve their own requests",
+        _APPROVAL,
+        "    if operator == found.requester:\n",
+        "    if False:\n",
+        f"{_APPROVALS}test_nobody_approves_its_own_request",
+    ),
+    Mutation(
+        "requests never expire",
+        _APPROVAL,
+        "    if state is State.REQUESTED and row.expires_ms <= now_ms:\n",
+        "    if False:\n",
+        f"{_APPROVALS}test_after_its_time_a_request_is_refused",
+    ),
+    Mutation(
+        "an altered request is booked",
+        _APPROVAL,
+        "        if fingerprint(asked) != self.request_hash:\n",
+        "        if False:\n",
+        f"{_APPROVALS}test_an_altered_request_is_not_booked",
+    ),
+    Mutation(
+        "the audit minds no limit",
+        "services/wallet/approvals_audit.py",
+        "        if limit is not None and moved > limit:\n",
+        "        if False:\n",
+        f"{_APPROVALS}test_the_audit_finds_what_was_booked_above_the_limit",
+    ),
+    Mutation(
+        "PostgreSQL: a decided request is decided again",
+        "services/wallet/migrations/seals/approvals_postgresql.sql",
+        "    IF OLD.state <> 'requested' OR NEW.state = 'requested' OR",
+        "    IF NEW.state = 'requested' OR",
+        f"{_APPROVALS}test_the_database_itself_keeps_approvals",
+    ),
+    Mutation(
+        "PostgreSQL: one operator is enough",
+        "services/wallet/migrations/seals/approvals_postgresql.sql",
+        "    IF NEW.state = 'approved' AND (\n",
+        "    IF false AND (\n",
+        f"{_APPROVALS}test_the_database_itself_keeps_approvals",
+    ),
+    Mutation(
+        "PostgreSQL: a key that waits is booked",
+        "services/wallet/migrations/seals/approvals_postgresql.sql",
+        "            AND (state <> 'approved' OR journal_id IS DISTINCT FROM NEW.journal_id)\n",
+        "            AND false\n",
+        f"{_APPROVALS}test_the_database_itself_keeps_approvals",
+    ),
+    Mutation(
+        "SQLite: one operator is enough",
+        "services/wallet/migrations/seals/approvals_sqlite.sql",
+        "WHEN NEW.state = 'approved' AND (\n",
+        "WHEN false AND (\n",
+        f"{_APPROVALS}test_the_database_itself_keeps_approvals",
+    ),
+    Mutation(
+        "the watch believes any answer under an event's key",
+        "services/wallet/event_watch.py",
+        " if hashes[row.idempotency_key] == row.request_hash}",
+        "}",
+        f"{_WATCH}test_an_answer_to_other_content_is_no_answer",
+    ),
+    Mutation(
+        "requests name the house as a player",
+        "libs/okey_runtime/validation.py",
+        "        refuse_reserved(player)\n",
+        "        pass\n",
+        "tests/security/test_reserved_players.py::test_no_request_names_a_reserved_id",
+    ),
     Mutation(
         "a closed account takes a stake",
         _BOOKS,

@@ -25,6 +25,7 @@ from services.engine.settings import EngineSettings
 from services.lobby.app import LobbyApp
 from services.lobby.settings import LobbySettings
 from services.rating.app import RatingApp
+from services.rating.settings import RatingSettings
 from services.wallet.app import WalletApp, WalletSettings
 from tools.reference import guide
 
@@ -35,10 +36,11 @@ APPS: dict[str, App] = {
     "lobby": LobbyApp(LobbySettings.model_construct()),
     "engine": EngineApp(EngineSettings.model_construct()),
     "wallet": WalletApp(WalletSettings.model_construct()),
-    "rating": RatingApp(ServiceSettings.model_construct()),
+    "rating": RatingApp(RatingSettings.model_construct()),
     "bots": BotsApp(ServiceSettings.model_construct()),
 }
 
+COST_IN_DOCS = re.compile(r"^\| `(\w+/\w+)` \| (\d+) \|$", re.MULTILINE)
 RPC_IN_PROTO = re.compile(r"((?:\n  // .*)+)\n  rpc (\w+)\(")
 ROLES_IN_COMMENT = re.compile(r"\bRoles: ([a-z, ]+)\.")
 
@@ -128,3 +130,15 @@ def test_a_missing_and_an_invented_rpc_are_found() -> None:
 def test_a_rule_for_everybody_or_nobody_is_found() -> None:
     table = AccessTable.of("a.BService", {"C": PUBLIC, "D": set(), "E": {Role.PLAYER}})
     assert differences(table, set(table.rules())) == ["/a.BService/C", "/a.BService/D"]
+
+
+def test_the_documented_costs_are_those_of_the_code() -> None:
+    text = (ROOT / "docs/security.md").read_text("utf-8").partition("### What calls cost")[2]
+    documented = {rpc: int(cost) for rpc, cost in COST_IN_DOCS.findall(text)}
+    costs = {
+        method.rpartition(".")[2]: cost
+        for app in APPS.values()
+        for method, cost in app.access.costs().items()
+    }
+    assert documented == costs
+    assert min(costs.values()) > 1

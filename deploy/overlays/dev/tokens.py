@@ -26,7 +26,7 @@ ISSUER: Final = "okey-dev-cluster"
 """The overlay's OKEY_TOKEN_ISSUER; production refuses standalone's issuer, not this one."""
 
 NAMESPACE: Final = "okey-dev"
-CALLERS: Final = (Role.ENGINE, Role.LOBBY, Role.WALLET)
+CALLERS: Final = (Role.ENGINE, Role.LOBBY, Role.WALLET, Role.RATING)
 """The services that call others, and so need a token of their own."""
 
 _DAY_MS: Final = 86_400_000

@@ -203,6 +203,47 @@ async def test_only_engine_and_operators_move_chips(stub_of: StubOf, role: Role)
     assert await failure(stub_of(Role.ENGINE).GrantChips(grant)) == refused
 
 
+async def test_a_second_operator_approves_what_is_above_the_limit(stub_of: StubOf) -> None:
+    """M3: over gRPC, with the request's number in the refusal's metadata."""
+    ada, bob = stub_of(Role.OPERATOR, "ada"), stub_of(Role.OPERATOR, "bob")
+    grant = wallet_pb2.GrantChipsRequest(
+        idempotency_key="g", player_id="bo", amount=1_000_001, reason="a prize"
+    )
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await ada.GrantChips(grant)
+    refusal = from_rpc_error(caught.value)
+    assert (refusal.code.name, refusal.reason) == ("FAILED_PRECONDITION", "APPROVAL_NEEDED")
+    number = int(refusal.metadata["approval_id"])
+    [waits] = (await bob.ListApprovals(wallet_pb2.ListApprovalsRequest())).approvals
+    assert (waits.approval_id, waits.requester, waits.chips) == (number, "ada", 1_000_001)
+    assert waits.expires_at_ms == int(refusal.metadata["expires_at_ms"])
+    assert waits.state == wallet_pb2.APPROVAL_STATE_REQUESTED
+    approve = wallet_pb2.ApproveOperationRequest(approval_id=number, reason="checked")
+    assert await failure(ada.ApproveOperation(approve)) == (
+        "PERMISSION_DENIED",
+        "SECOND_OPERATOR_NEEDED",
+    )
+    booked = await bob.ApproveOperation(approve)
+    assert (await ada.GrantChips(grant)).receipt == booked.receipt
+    reject = wallet_pb2.RejectOperationRequest(approval_id=number, reason="too late")
+    assert await failure(bob.RejectOperation(reject)) == ("FAILED_PRECONDITION", "APPROVAL_DECIDED")
+    assert await balance(ada, "player:bo") == 1_000 + 1_000_001
+
+
+async def test_operators_book_no_play(stub_of: StubOf) -> None:
+    """M3, M4: who could settle for a friend would need no grant."""
+    operator = stub_of(Role.OPERATOR)
+    refused = ("PERMISSION_DENIED", "ROLE_REFUSED")
+    forfeit = wallet_pb2.ForfeitSeatRequest(idempotency_key="f", match_id=MATCH, seat=0)
+    for call in (
+        operator.HoldStake(hold(0, "ada")),
+        operator.StartMatch(start(person(0), person(1))),
+        operator.SettleMatch(settle(wallet_pb2.MatchOutcome(house_win=wallet_pb2.HouseWin()))),
+        operator.ForfeitSeat(forfeit),
+    ):
+        assert await failure(call) == refused
+
+
 async def test_an_operator_grants_and_takes_back(stub_of: StubOf) -> None:
     """M3: with the operator's words in the postings."""
     operator = stub_of(Role.OPERATOR)

@@ -32,14 +32,24 @@ STATEMENT = ("statement", "--player", "ada", "--until", "2023-11-15")
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator of a wallet that opens accounts with 1,000 chips."""
+    """An operator of a wallet that opens accounts with 1,000 chips, and a second one.
+
+    Each moves 5,000 chips alone.
+    """
 
     way: tuple[str, ...]
+    second_way: tuple[str, ...]
 
     async def run(self, *command: str) -> tuple[int, str, str]:
         """Status, output and errors of a command."""
-        arguments = [*command, *self.way]
-        result = await asyncio.to_thread(CliRunner().invoke, app, arguments)
+        return await self._run(*command, *self.way)
+
+    async def run_as_second(self, *command: str) -> tuple[int, str, str]:
+        """The same by the second operator."""
+        return await self._run(*command, *self.second_way)
+
+    async def _run(self, *arguments: str) -> tuple[int, str, str]:
+        result = await asyncio.to_thread(CliRunner().invoke, app, [*arguments])
         return result.exit_code, result.stdout, result.stderr
 
 
@@ -60,11 +70,15 @@ async def operator(tmp_path: Path) -> AsyncIterator[Operator]:
         jwks_file=issuer.jwks_file,
         stop_grace_ms=0,
         welcome_chips=1_000,
+        approval_limit_chips=5_000,
         chain_key_file=tmp_path / "chain.json",
     )
     token = issuer.service_token_file(tmp_path, Role.OPERATOR)
+    second = tmp_path / "second-operator.jwt"
+    second.write_text(issuer.token("second", [Role.OPERATOR]), "utf-8")
     async with ServiceServer(WalletApp(settings), clock) as server:
-        yield Operator(("--wallet", server.address, "--token-file", str(token)))
+        wallet = ("--wallet", server.address, "--token-file")
+        yield Operator((*wallet, str(token)), (*wallet, str(second)))
 
 
 async def test_a_statement_opens_with_the_welcome_grant(operator: Operator) -> None:
@@ -211,3 +225,48 @@ async def test_a_made_key_is_good_for_the_chain_and_never_overwritten(tmp_path: 
     assert (await make())[0] == 2
     with pytest.raises(KeyFileBroken, match="OKEY_CHAIN_KEY"):
         ChainKeys.parse("{}", None)
+
+
+GRANT = ("wallet", "grant", "ada", "5001", "--reason", "a [red]prize", "--key", "k1")
+APPROVALS = ("wallet", "approvals")
+
+
+async def test_a_grant_above_the_limit_says_what_to_do_and_is_approved(operator: Operator) -> None:
+    """M3: the requester's own command shows the receipt in the end."""
+    status, _, error = await operator.run(*GRANT)
+    assert (status, "APPROVAL_NEEDED" in error) == (2, True)
+    assert "okeyctl wallet approvals approve 1" in error
+    _, listed, _ = await operator.run_as_second(*APPROVALS, "list")
+    assert "+5,001" in listed
+    assert "[red]" in listed
+    approve = (*APPROVALS, "approve", "1", "--reason", "checked")
+    status, _, error = await operator.run(*approve)
+    assert (status, "SECOND_OPERATOR_NEEDED" in error) == (2, True)
+    status, booked, _ = await operator.run_as_second(*approve)
+    assert (status, booked.splitlines()[-1]) == (
+        0,
+        "journal 2: +5,001 chips on player:ada, asked for by operator-service, approved by second",
+    )
+    assert (await operator.run(*GRANT))[:2] == (0, "journal 2: 5,001 chips to ada\n")
+    _, listed, _ = await operator.run(*APPROVALS, "list", "--json")
+    assert "approval_id" not in listed
+    _, listed, _ = await operator.run(*APPROVALS, "list", "--all", "--json")
+    found = json.loads(listed.splitlines()[-1])
+    assert (found["state"], found["decided_by"]) == ("APPROVAL_STATE_APPROVED", "second")
+
+
+async def test_a_request_is_rejected(operator: Operator) -> None:
+    """M3."""
+    await operator.run(*GRANT)
+    reject = (*APPROVALS, "reject", "1", "--reason", "not known here")
+    status, output, _ = await operator.run_as_second(*reject)
+    assert (status, output.splitlines()[-1]) == (0, "request 1 of operator-service is rejected")
+    status, _, error = await operator.run(*GRANT)
+    assert (status, "not known here" in error) == (2, True)
+
+
+async def test_an_id_of_the_house_gets_no_chips(operator: Operator) -> None:
+    """M3: refused before the wallet is asked."""
+    for player in ("house:rake", "player:ada", "bot:7"):
+        status, _, error = await operator.run("wallet", "grant", player, "5", "--reason", "r")
+        assert (status, "no player's" in error) == (2, True)

@@ -2,20 +2,7 @@
 
 import pytest
 
-from okey_runtime.erasable import PlayerReserved, PlayerUnknown, refuse_reserved, refuse_unknown
-
-
-@pytest.mark.parametrize(
-    "player_id", ["house:rake", "house:", "system:issuance", "bot:7", "bots:7", "bots", "engine"]
-)
-def test_an_id_of_the_house_is_no_players(player_id: str) -> None:
-    with pytest.raises(PlayerReserved, match="only a player's"):
-        refuse_reserved(player_id)
-
-
-@pytest.mark.parametrize("player_id", ["ayse", "house", "robot:7", "auth0:house:1", "player"])
-def test_a_players_id_may_look_like_much(player_id: str) -> None:
-    refuse_reserved(player_id)
+from okey_runtime.erasable import PlayerUnknown, refuse_unknown
 
 
 def test_an_id_that_nobody_has_seen_is_closed_only_where_that_is_said() -> None:

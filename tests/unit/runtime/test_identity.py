@@ -4,9 +4,11 @@ import pytest
 
 from okey_runtime.identity import (
     Identity,
+    PlayerReserved,
     Role,
     current_identity,
     display_name,
+    refuse_reserved,
     set_current_identity,
 )
 
@@ -47,3 +49,22 @@ def test_a_public_call_has_no_caller_even_after_another() -> None:
 
     with pytest.raises(LookupError):
         contextvars.copy_context().run(serve_both)
+
+
+@pytest.mark.parametrize(
+    "player_id",
+    [
+        "house:rake", "house:", "system:issuance", "bot:7", "bots:7", "bots", "engine",
+        "player:ayse", "escrow:t", "pot:t-1", "kasa:t",
+    ],
+)  # fmt: skip
+def test_an_id_of_the_house_is_no_players(player_id: str) -> None:
+    with pytest.raises(PlayerReserved, match="no player's"):
+        refuse_reserved(player_id)
+
+
+@pytest.mark.parametrize(
+    "player_id", ["ayse", "house", "robot:7", "auth0:house:1", "player", "players:1", "pot"]
+)
+def test_a_players_id_may_look_like_much(player_id: str) -> None:
+    refuse_reserved(player_id)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,14 @@ from okey_runtime.clock import VirtualClock
 from okey_runtime.config import ServiceSettings
 from okey_runtime.errors import STATUS_DETAILS_KEY, RpcFailure
 from okey_runtime.identity import Identity, Role
-from okey_runtime.limits import Buckets, CallLimits, Gate, RateLimited, TooManyStreams
+from okey_runtime.limits import (
+    Buckets,
+    BudgetSpent,
+    CallLimits,
+    Gate,
+    RateLimited,
+    TooManyStreams,
+)
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
 from tests.unit.runtime.caller import Caller
@@ -82,6 +89,59 @@ def test_asking_too_often_costs_nothing_more() -> None:
     assert all(buckets.take("ayse", "/a/B") for _ in range(100))
     clock.advance_ms(1_000)
     assert buckets.take("ayse", "/a/B") == 0
+
+
+def test_what_costs_more_takes_more() -> None:
+    clock = VirtualClock()
+    buckets = Buckets(per_s=10, burst=10, clock=clock)
+    assert [buckets.take("ayse", "", 4) for _ in range(3)] == [0, 0, 201]
+    assert buckets.take("ayse", "", 2) == 0
+    clock.advance_ms(1_000)
+    assert buckets.take("ayse", "", 99) == 0, "what costs more than a full bucket takes all of it"
+    assert buckets.take("ayse", "", 1) > 0
+
+
+def integrator(subject: str) -> Identity:
+    return Identity(subject, frozenset({Role.INTEGRATOR}), "", 0)
+
+
+def gate_of(**limits: int) -> Gate:
+    usual = {"per_s": 99, "burst": 99, "streams": 1, "calls": 9, "call_ms": 9}
+    return Gate(CallLimits(**{**usual, **limits}), VirtualClock())
+
+
+@pytest.mark.parametrize("caller", [player("ayse"), integrator("team")])
+def test_all_calls_of_a_caller_are_paid_from_one_budget(caller: Identity) -> None:
+    gate = gate_of(cost_per_s=1, cost_burst=25)
+    gate.refuse_if_too_often(caller, "/a/Dear", 20)
+    gate.refuse_if_too_often(caller, "/a/Cheap", 5)
+    with pytest.raises(BudgetSpent, match="/a/Cheap costs 5") as refused:
+        gate.refuse_if_too_often(caller, "/a/Cheap", 5)
+    assert refused.value.retry_after_ms == 5_001
+    gate.refuse_if_too_often(player("fatma"), "/a/Dear", 20)
+
+
+def test_no_player_can_spend_an_integrators_budget() -> None:
+    gate = gate_of(cost_per_s=1, cost_burst=1)
+    for one in (integrator("team"), player("team"), player("integrator:team")):
+        gate.refuse_if_too_often(one, "/a/B")
+
+
+@pytest.mark.parametrize("role", [Role.ENGINE, Role.OPERATOR])
+def test_services_and_operators_have_no_budget(role: Role) -> None:
+    gate = gate_of(cost_per_s=1, cost_burst=1)
+    ours = Identity("ours", frozenset({role}), "", 0)
+    for _ in range(3):
+        gate.refuse_if_too_often(ours, "/a/Dear", 20)
+
+
+def test_an_integrators_streams_are_bounded() -> None:
+    gate, team = gate_of(), integrator("team")
+    with ExitStack() as stack:
+        for _ in range(1_000):
+            stack.enter_context(gate.stream(team))
+        with pytest.raises(TooManyStreams, match="1000 streams"):
+            stack.enter_context(gate.stream(team))
 
 
 async def test_who_calls_too_often_is_told_when_to_come_back(serve: Serve) -> None:

@@ -11,6 +11,7 @@ from joserfc.jwk import OKPKey, RSAKey
 from okey_runtime.auth import Role, TokenVerifier, create_signing_key, mint, write_jwks
 from okey_runtime.clock import VirtualClock
 from okey_runtime.keys import JwksFile
+from okey_runtime.revocation import Revocations
 
 ISSUER = "https://login.example"
 HOUR_MS = 3_600_000
@@ -32,13 +33,16 @@ class Issuer:
         write_jwks(jwks, key)
         return cls(key, jwks, VirtualClock())
 
-    def verifier(self, cache_size: int = 100) -> TokenVerifier:
+    def verifier(
+        self, cache_size: int = 100, revocations: Revocations | None = None
+    ) -> TokenVerifier:
         return TokenVerifier(
             JwksFile(self.jwks),
             issuer=ISSUER,
             clock=self.clock,
             skew_ms=SKEW_MS,
             cache_size=cache_size,
+            revocations=revocations,
         )
 
     def token(

@@ -11,10 +11,13 @@ Exactly once (M5). Every request that changes something carries an `idempotency_
 key decides; the same key with the same content gets the same answer for good, a decline included; the same key
 with other content is refused (ALREADY_EXISTS, reason TRANSFER_ID_REUSED) and changes nothing.
 
-Three kinds of answer:
+Four kinds of answer:
 - OK: booked, in this call or in an earlier one with the same key.
 - FAILED_PRECONDITION with an `ErrorInfo.reason` out of `DeclineReason`: declined. Nothing was booked and nothing
   ever will be under this key; a new try needs a new key.
+- FAILED_PRECONDITION with APPROVAL_NEEDED (metadata `approval_id`, `expires_at_ms`): nothing was booked, and the
+  request waits for a second operator. The same request with the same key gets the receipt once it is approved, and
+  APPROVAL_REJECTED or APPROVAL_EXPIRED, for good, if it never is.
 - everything else. INVALID_ARGUMENT, PERMISSION_DENIED, UNAUTHENTICATED, NOT_FOUND and ALREADY_EXISTS: nothing
   was booked, the key is not used up. UNAVAILABLE, DEADLINE_EXCEEDED, ABORTED, CANCELLED, INTERNAL, UNKNOWN:
   not known; send the same request with the same key until the answer is one of the above.
@@ -213,6 +216,38 @@ FORFEIT_CAUSE_ABANDONED: ForfeitCause.ValueType  # 2
 """Its player did not come back in time (U9): costs the same, or nothing where the rule set says so."""
 Global___ForfeitCause: _TypeAlias = ForfeitCause  # noqa: Y015
 
+class _ApprovalState:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ApprovalStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ApprovalState.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    APPROVAL_STATE_UNSPECIFIED: _ApprovalState.ValueType  # 0
+    """Never sent."""
+    APPROVAL_STATE_REQUESTED: _ApprovalState.ValueType  # 1
+    """It waits for a second operator."""
+    APPROVAL_STATE_APPROVED: _ApprovalState.ValueType  # 2
+    """It is booked."""
+    APPROVAL_STATE_REJECTED: _ApprovalState.ValueType  # 3
+    """An operator rejected it."""
+    APPROVAL_STATE_EXPIRED: _ApprovalState.ValueType  # 4
+    """Nobody approved it in time."""
+
+class ApprovalState(_ApprovalState, metaclass=_ApprovalStateEnumTypeWrapper):
+    """Whether a request for approval is decided."""
+
+APPROVAL_STATE_UNSPECIFIED: ApprovalState.ValueType  # 0
+"""Never sent."""
+APPROVAL_STATE_REQUESTED: ApprovalState.ValueType  # 1
+"""It waits for a second operator."""
+APPROVAL_STATE_APPROVED: ApprovalState.ValueType  # 2
+"""It is booked."""
+APPROVAL_STATE_REJECTED: ApprovalState.ValueType  # 3
+"""An operator rejected it."""
+APPROVAL_STATE_EXPIRED: ApprovalState.ValueType  # 4
+"""Nobody approved it in time."""
+Global___ApprovalState: _TypeAlias = ApprovalState  # noqa: Y015
+
 class _FindingKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -262,9 +297,11 @@ class _FindingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FindingKi
     FINDING_KIND_EVENT_DIFFERS: _FindingKind.ValueType  # 20
     """The wallet has answered another request than the engine's money event asks for."""
     FINDING_KIND_JOURNAL_WITHOUT_EVENT: _FindingKind.ValueType  # 21
-    """A table's journal that no money event of the engine asks for."""
+    """A table's journal that no money event of the engine asks for, or an operator's that no request asks for."""
     FINDING_KIND_EVENTS_UNREADABLE: _FindingKind.ValueType  # 22
     """The engine cannot read a table's journal."""
+    FINDING_KIND_JOURNAL_NOT_APPROVED: _FindingKind.ValueType  # 23
+    """An operator moved more than one operator may, and no second one approved it; or an approval was altered."""
 
 class FindingKind(_FindingKind, metaclass=_FindingKindEnumTypeWrapper):
     """What kind of wrong was found."""
@@ -312,9 +349,11 @@ FINDING_KIND_EVENT_NOT_BOOKED: FindingKind.ValueType  # 19
 FINDING_KIND_EVENT_DIFFERS: FindingKind.ValueType  # 20
 """The wallet has answered another request than the engine's money event asks for."""
 FINDING_KIND_JOURNAL_WITHOUT_EVENT: FindingKind.ValueType  # 21
-"""A table's journal that no money event of the engine asks for."""
+"""A table's journal that no money event of the engine asks for, or an operator's that no request asks for."""
 FINDING_KIND_EVENTS_UNREADABLE: FindingKind.ValueType  # 22
 """The engine cannot read a table's journal."""
+FINDING_KIND_JOURNAL_NOT_APPROVED: FindingKind.ValueType  # 23
+"""An operator moved more than one operator may, and no second one approved it; or an approval was altered."""
 Global___FindingKind: _TypeAlias = FindingKind  # noqa: Y015
 
 @_typing.final
@@ -1102,6 +1141,252 @@ class ReverseJournalResponse(_message.Message):
 Global___ReverseJournalResponse: _TypeAlias = ReverseJournalResponse  # noqa: Y015
 
 @_typing.final
+class Approval(_message.Message):
+    """A grant or take-back above the limit of one operator."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    APPROVAL_ID_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    CHIPS_FIELD_NUMBER: _builtins.int
+    REVERSES_FIELD_NUMBER: _builtins.int
+    REQUESTER_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    REQUESTED_AT_MS_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_MS_FIELD_NUMBER: _builtins.int
+    DECIDED_BY_FIELD_NUMBER: _builtins.int
+    DECIDED_AT_MS_FIELD_NUMBER: _builtins.int
+    DECISION_REASON_FIELD_NUMBER: _builtins.int
+    JOURNAL_ID_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    CONTENT_HASH_FIELD_NUMBER: _builtins.int
+    approval_id: _builtins.int
+    """Its number."""
+    state: Global___ApprovalState.ValueType
+    """Whether it is decided."""
+    kind: Global___JournalKind.ValueType
+    """A grant or a reversal."""
+    account: _builtins.str
+    """The player's account."""
+    chips: _builtins.int
+    """Chips that the account gets; negative where it gives."""
+    reverses: _builtins.int
+    """The journal that a reversal takes back; 0 for a grant."""
+    requester: _builtins.str
+    """The operator who asked for it."""
+    reason: _builtins.str
+    """Why, in that operator's words."""
+    requested_at_ms: _builtins.int
+    """When it was asked for, milliseconds since the epoch."""
+    expires_at_ms: _builtins.int
+    """When it expires, milliseconds since the epoch."""
+    decided_by: _builtins.str
+    """The operator who approved or rejected it; empty while it waits, and where it expired."""
+    decided_at_ms: _builtins.int
+    """When that was, milliseconds since the epoch; 0 while it waits."""
+    decision_reason: _builtins.str
+    """Why, in that operator's words."""
+    journal_id: _builtins.int
+    """What was booked; 0 where nothing was."""
+    idempotency_key: _builtins.str
+    """The key of the request, under which the requester gets the receipt."""
+    content_hash: _builtins.str
+    """SHA-256 of what is asked for, as hex."""
+    def __init__(
+        self,
+        *,
+        approval_id: _builtins.int = ...,
+        state: Global___ApprovalState.ValueType = ...,
+        kind: Global___JournalKind.ValueType = ...,
+        account: _builtins.str = ...,
+        chips: _builtins.int = ...,
+        reverses: _builtins.int = ...,
+        requester: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        requested_at_ms: _builtins.int = ...,
+        expires_at_ms: _builtins.int = ...,
+        decided_by: _builtins.str = ...,
+        decided_at_ms: _builtins.int = ...,
+        decision_reason: _builtins.str = ...,
+        journal_id: _builtins.int = ...,
+        idempotency_key: _builtins.str = ...,
+        content_hash: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "approval_id", b"approval_id", "chips", b"chips", "content_hash", b"content_hash", "decided_at_ms", b"decided_at_ms", "decided_by", b"decided_by", "decision_reason", b"decision_reason", "expires_at_ms", b"expires_at_ms", "idempotency_key", b"idempotency_key", "journal_id", b"journal_id", "kind", b"kind", "reason", b"reason", "requested_at_ms", b"requested_at_ms", "requester", b"requester", "reverses", b"reverses", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Approval: _TypeAlias = Approval  # noqa: Y015
+
+@_typing.final
+class ListApprovalsRequest(_message.Message):
+    """Asks for a page of requests."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INCLUDE_DECIDED_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    include_decided: _builtins.bool
+    """Also those that are decided or expired."""
+    page_size: _builtins.int
+    """Requests a page; 0 means 100."""
+    page_token: _builtins.str
+    """The `next_page_token` of the page before; empty for the first."""
+    def __init__(
+        self,
+        *,
+        include_decided: _builtins.bool = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["include_decided", b"include_decided", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListApprovalsRequest: _TypeAlias = ListApprovalsRequest  # noqa: Y015
+
+@_typing.final
+class ListApprovalsResponse(_message.Message):
+    """A page of requests, newest first."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    APPROVALS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """For the next page; empty on the last."""
+    @_builtins.property
+    def approvals(self) -> _containers.RepeatedCompositeFieldContainer[Global___Approval]:
+        """The requests."""
+
+    def __init__(
+        self,
+        *,
+        approvals: _abc.Iterable[Global___Approval] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approvals", b"approvals", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListApprovalsResponse: _TypeAlias = ListApprovalsResponse  # noqa: Y015
+
+@_typing.final
+class ApproveOperationRequest(_message.Message):
+    """Approves a request."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    APPROVAL_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    approval_id: _builtins.int
+    """Its number."""
+    reason: _builtins.str
+    """Why, in the operator's words; kept with the request, beside the operator's token subject."""
+    def __init__(
+        self,
+        *,
+        approval_id: _builtins.int = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ApproveOperationRequest: _TypeAlias = ApproveOperationRequest  # noqa: Y015
+
+@_typing.final
+class ApproveOperationResponse(_message.Message):
+    """The request is booked."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    APPROVAL_FIELD_NUMBER: _builtins.int
+    RECEIPT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def approval(self) -> Global___Approval:
+        """The request."""
+
+    @_builtins.property
+    def receipt(self) -> Global___Receipt:
+        """What was booked."""
+
+    def __init__(
+        self,
+        *,
+        approval: Global___Approval | None = ...,
+        receipt: Global___Receipt | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "receipt", b"receipt"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "receipt", b"receipt"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ApproveOperationResponse: _TypeAlias = ApproveOperationResponse  # noqa: Y015
+
+@_typing.final
+class RejectOperationRequest(_message.Message):
+    """Rejects a request."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    APPROVAL_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    approval_id: _builtins.int
+    """Its number."""
+    reason: _builtins.str
+    """Why, in the operator's words; kept with the request, beside the operator's token subject."""
+    def __init__(
+        self,
+        *,
+        approval_id: _builtins.int = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RejectOperationRequest: _TypeAlias = RejectOperationRequest  # noqa: Y015
+
+@_typing.final
+class RejectOperationResponse(_message.Message):
+    """The request is rejected."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    APPROVAL_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def approval(self) -> Global___Approval:
+        """The request."""
+
+    def __init__(
+        self,
+        *,
+        approval: Global___Approval | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RejectOperationResponse: _TypeAlias = RejectOperationResponse  # noqa: Y015
+
+@_typing.final
 class GetAccountRequest(_message.Message):
     """Asks for a balance."""
 
@@ -1420,7 +1705,7 @@ class Finding(_message.Message):
     kind: Global___FindingKind.ValueType
     """What kind of wrong."""
     subject: _builtins.str
-    """The account, `journal:<id>`, `block:<number>`, `anchor:<number>`, `event:<key>`, `table:<id>` or `ledger`."""
+    """The account, `journal:<id>`, `approval:<number>`, `block:<number>`, `anchor:<number>`, `event:<key>`, `table:<id>` or `ledger`."""
     expected: _builtins.int
     """What it should be."""
     actual: _builtins.int

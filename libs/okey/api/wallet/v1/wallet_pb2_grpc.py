@@ -28,8 +28,8 @@ if _version_not_supported:
 class WalletServiceStub:
     """Chips: who has them, who holds them, where they went.
 
-    Writing is for the engine and operators; granting and reversing for operators. Players may read their own
-    account; the lobby and the engine any account.
+    Play is booked by the engine; operators may give stakes back and close tables, grant and reverse. Players may read
+    their own account; the lobby and the engine any account.
     """
 
     def __init__(self, channel):
@@ -83,6 +83,21 @@ class WalletServiceStub:
                 request_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ReverseJournalRequest.SerializeToString,
                 response_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ReverseJournalResponse.FromString,
                 _registered_method=True)
+        self.ListApprovals = channel.unary_unary(
+                '/okey.api.wallet.v1.WalletService/ListApprovals',
+                request_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ListApprovalsRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ListApprovalsResponse.FromString,
+                _registered_method=True)
+        self.ApproveOperation = channel.unary_unary(
+                '/okey.api.wallet.v1.WalletService/ApproveOperation',
+                request_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ApproveOperationRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ApproveOperationResponse.FromString,
+                _registered_method=True)
+        self.RejectOperation = channel.unary_unary(
+                '/okey.api.wallet.v1.WalletService/RejectOperation',
+                request_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.RejectOperationRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.RejectOperationResponse.FromString,
+                _registered_method=True)
         self.GetAccount = channel.unary_unary(
                 '/okey.api.wallet.v1.WalletService/GetAccount',
                 request_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.GetAccountRequest.SerializeToString,
@@ -133,8 +148,8 @@ class WalletServiceStub:
 class WalletServiceServicer:
     """Chips: who has them, who holds them, where they went.
 
-    Writing is for the engine and operators; granting and reversing for operators. Players may read their own
-    account; the lobby and the engine any account.
+    Play is booked by the engine; operators may give stakes back and close tables, grant and reverse. Players may read
+    their own account; the lobby and the engine any account.
     """
 
     def HoldStake(self, request, context):
@@ -197,7 +212,9 @@ class WalletServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GrantChips(self, request, context):
-        """M3: new chips for a player; operators only. Declines: none.
+        """M3: new chips for a player; operators only. Above the limit of one operator, which counts what that operator moved
+        on the account within 24 h, a second operator must approve. Declines: ACCOUNT_CLOSED. Reasons: APPROVAL_NEEDED,
+        APPROVAL_REJECTED, APPROVAL_EXPIRED, PLAYER_RESERVED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -205,8 +222,34 @@ class WalletServiceServicer:
 
     def ReverseJournal(self, request, context):
         """A new journal that takes back a grant or a penalty; operators only. Stakes and payouts are taken back with
-        VoidHold and VoidMatch instead. Declines: JOURNAL_UNKNOWN, JOURNAL_NOT_REVERSIBLE, JOURNAL_REVERSED,
-        INSUFFICIENT_FUNDS, ACCOUNT_FROZEN.
+        VoidHold and VoidMatch instead. Above the limit a second operator must approve, as for grants. Declines:
+        JOURNAL_UNKNOWN, JOURNAL_NOT_REVERSIBLE, JOURNAL_REVERSED, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, ACCOUNT_CLOSED.
+        Reasons: APPROVAL_NEEDED, APPROVAL_REJECTED, APPROVAL_EXPIRED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListApprovals(self, request, context):
+        """Grants and take-backs that wait for a second operator, or were decided; newest first. Roles: operator.
+        Reasons: PAGE_TOKEN_BROKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ApproveOperation(self, request, context):
+        """Books another operator's request exactly as it was made, once; again by the same operator it gives the same answer.
+        After a decline, such as INSUFFICIENT_FUNDS, the request still waits. Roles: operator. Reasons: APPROVAL_UNKNOWN,
+        APPROVAL_DECIDED, APPROVAL_EXPIRED, APPROVAL_ALTERED, SECOND_OPERATOR_NEEDED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RejectOperation(self, request, context):
+        """Rejects a request for good, also one's own. Again by the same operator it changes nothing. Roles: operator.
+        Reasons: APPROVAL_UNKNOWN, APPROVAL_DECIDED, APPROVAL_EXPIRED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -330,6 +373,21 @@ def add_WalletServiceServicer_to_server(servicer, server):
                     request_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ReverseJournalRequest.FromString,
                     response_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ReverseJournalResponse.SerializeToString,
             ),
+            'ListApprovals': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListApprovals,
+                    request_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ListApprovalsRequest.FromString,
+                    response_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ListApprovalsResponse.SerializeToString,
+            ),
+            'ApproveOperation': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApproveOperation,
+                    request_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ApproveOperationRequest.FromString,
+                    response_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ApproveOperationResponse.SerializeToString,
+            ),
+            'RejectOperation': grpc.unary_unary_rpc_method_handler(
+                    servicer.RejectOperation,
+                    request_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.RejectOperationRequest.FromString,
+                    response_serializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.RejectOperationResponse.SerializeToString,
+            ),
             'GetAccount': grpc.unary_unary_rpc_method_handler(
                     servicer.GetAccount,
                     request_deserializer=okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.GetAccountRequest.FromString,
@@ -386,8 +444,8 @@ def add_WalletServiceServicer_to_server(servicer, server):
 class WalletService:
     """Chips: who has them, who holds them, where they went.
 
-    Writing is for the engine and operators; granting and reversing for operators. Players may read their own
-    account; the lobby and the engine any account.
+    Play is booked by the engine; operators may give stakes back and close tables, grant and reverse. Players may read
+    their own account; the lobby and the engine any account.
     """
 
     @staticmethod
@@ -623,6 +681,87 @@ class WalletService:
             '/okey.api.wallet.v1.WalletService/ReverseJournal',
             okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ReverseJournalRequest.SerializeToString,
             okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ReverseJournalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListApprovals(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.wallet.v1.WalletService/ListApprovals',
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ListApprovalsRequest.SerializeToString,
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ListApprovalsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ApproveOperation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.wallet.v1.WalletService/ApproveOperation',
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ApproveOperationRequest.SerializeToString,
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.ApproveOperationResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RejectOperation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.wallet.v1.WalletService/RejectOperation',
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.RejectOperationRequest.SerializeToString,
+            okey_dot_api_dot_wallet_dot_v1_dot_wallet__pb2.RejectOperationResponse.FromString,
             options,
             channel_credentials,
             insecure,

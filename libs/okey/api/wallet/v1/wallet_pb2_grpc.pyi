@@ -11,10 +11,13 @@ Exactly once (M5). Every request that changes something carries an `idempotency_
 key decides; the same key with the same content gets the same answer for good, a decline included; the same key
 with other content is refused (ALREADY_EXISTS, reason TRANSFER_ID_REUSED) and changes nothing.
 
-Three kinds of answer:
+Four kinds of answer:
 - OK: booked, in this call or in an earlier one with the same key.
 - FAILED_PRECONDITION with an `ErrorInfo.reason` out of `DeclineReason`: declined. Nothing was booked and nothing
   ever will be under this key; a new try needs a new key.
+- FAILED_PRECONDITION with APPROVAL_NEEDED (metadata `approval_id`, `expires_at_ms`): nothing was booked, and the
+  request waits for a second operator. The same request with the same key gets the receipt once it is approved, and
+  APPROVAL_REJECTED or APPROVAL_EXPIRED, for good, if it never is.
 - everything else. INVALID_ARGUMENT, PERMISSION_DENIED, UNAUTHENTICATED, NOT_FOUND and ALREADY_EXISTS: nothing
   was booked, the key is not used up. UNAVAILABLE, DEADLINE_EXCEEDED, ABORTED, CANCELLED, INTERNAL, UNKNOWN:
   not known; send the same request with the same key until the answer is one of the above.
@@ -32,8 +35,8 @@ GRPC_VERSION: str
 class WalletServiceStub:
     """Chips: who has them, who holds them, where they went.
 
-    Writing is for the engine and operators; granting and reversing for operators. Players may read their own
-    account; the lobby and the engine any account.
+    Play is booked by the engine; operators may give stakes back and close tables, grant and reverse. Players may read
+    their own account; the lobby and the engine any account.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -69,11 +72,28 @@ class WalletServiceStub:
     Declines: TABLE_NOT_IDLE (a held stake or a running match), TABLE_CLOSED.
     """
     GrantChips: _aio.UnaryUnaryMultiCallable[_wallet_pb2.GrantChipsRequest, _wallet_pb2.GrantChipsResponse]
-    """M3: new chips for a player; operators only. Declines: none."""
+    """M3: new chips for a player; operators only. Above the limit of one operator, which counts what that operator moved
+    on the account within 24 h, a second operator must approve. Declines: ACCOUNT_CLOSED. Reasons: APPROVAL_NEEDED,
+    APPROVAL_REJECTED, APPROVAL_EXPIRED, PLAYER_RESERVED.
+    """
     ReverseJournal: _aio.UnaryUnaryMultiCallable[_wallet_pb2.ReverseJournalRequest, _wallet_pb2.ReverseJournalResponse]
     """A new journal that takes back a grant or a penalty; operators only. Stakes and payouts are taken back with
-    VoidHold and VoidMatch instead. Declines: JOURNAL_UNKNOWN, JOURNAL_NOT_REVERSIBLE, JOURNAL_REVERSED,
-    INSUFFICIENT_FUNDS, ACCOUNT_FROZEN.
+    VoidHold and VoidMatch instead. Above the limit a second operator must approve, as for grants. Declines:
+    JOURNAL_UNKNOWN, JOURNAL_NOT_REVERSIBLE, JOURNAL_REVERSED, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, ACCOUNT_CLOSED.
+    Reasons: APPROVAL_NEEDED, APPROVAL_REJECTED, APPROVAL_EXPIRED.
+    """
+    ListApprovals: _aio.UnaryUnaryMultiCallable[_wallet_pb2.ListApprovalsRequest, _wallet_pb2.ListApprovalsResponse]
+    """Grants and take-backs that wait for a second operator, or were decided; newest first. Roles: operator.
+    Reasons: PAGE_TOKEN_BROKEN.
+    """
+    ApproveOperation: _aio.UnaryUnaryMultiCallable[_wallet_pb2.ApproveOperationRequest, _wallet_pb2.ApproveOperationResponse]
+    """Books another operator's request exactly as it was made, once; again by the same operator it gives the same answer.
+    After a decline, such as INSUFFICIENT_FUNDS, the request still waits. Roles: operator. Reasons: APPROVAL_UNKNOWN,
+    APPROVAL_DECIDED, APPROVAL_EXPIRED, APPROVAL_ALTERED, SECOND_OPERATOR_NEEDED.
+    """
+    RejectOperation: _aio.UnaryUnaryMultiCallable[_wallet_pb2.RejectOperationRequest, _wallet_pb2.RejectOperationResponse]
+    """Rejects a request for good, also one's own. Again by the same operator it changes nothing. Roles: operator.
+    Reasons: APPROVAL_UNKNOWN, APPROVAL_DECIDED, APPROVAL_EXPIRED.
     """
     GetAccount: _aio.UnaryUnaryMultiCallable[_wallet_pb2.GetAccountRequest, _wallet_pb2.GetAccountResponse]
     """An account's balance. A player's account is opened, with its welcome grant, by anyone's question but an
@@ -109,8 +129,8 @@ class WalletServiceStub:
 class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     """Chips: who has them, who holds them, where they went.
 
-    Writing is for the engine and operators; granting and reversing for operators. Players may read their own
-    account; the lobby and the engine any account.
+    Play is booked by the engine; operators may give stakes back and close tables, grant and reverse. Players may read
+    their own account; the lobby and the engine any account.
     """
 
     @_abc_1.abstractmethod
@@ -192,7 +212,10 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_pb2.GrantChipsRequest,
         context: _aio.ServicerContext[_wallet_pb2.GrantChipsRequest, _abc.Awaitable[_wallet_pb2.GrantChipsResponse]],
     ) -> _abc.Awaitable[_wallet_pb2.GrantChipsResponse]:
-        """M3: new chips for a player; operators only. Declines: none."""
+        """M3: new chips for a player; operators only. Above the limit of one operator, which counts what that operator moved
+        on the account within 24 h, a second operator must approve. Declines: ACCOUNT_CLOSED. Reasons: APPROVAL_NEEDED,
+        APPROVAL_REJECTED, APPROVAL_EXPIRED, PLAYER_RESERVED.
+        """
 
     @_abc_1.abstractmethod
     def ReverseJournal(
@@ -201,8 +224,40 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_wallet_pb2.ReverseJournalRequest, _abc.Awaitable[_wallet_pb2.ReverseJournalResponse]],
     ) -> _abc.Awaitable[_wallet_pb2.ReverseJournalResponse]:
         """A new journal that takes back a grant or a penalty; operators only. Stakes and payouts are taken back with
-        VoidHold and VoidMatch instead. Declines: JOURNAL_UNKNOWN, JOURNAL_NOT_REVERSIBLE, JOURNAL_REVERSED,
-        INSUFFICIENT_FUNDS, ACCOUNT_FROZEN.
+        VoidHold and VoidMatch instead. Above the limit a second operator must approve, as for grants. Declines:
+        JOURNAL_UNKNOWN, JOURNAL_NOT_REVERSIBLE, JOURNAL_REVERSED, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, ACCOUNT_CLOSED.
+        Reasons: APPROVAL_NEEDED, APPROVAL_REJECTED, APPROVAL_EXPIRED.
+        """
+
+    @_abc_1.abstractmethod
+    def ListApprovals(
+        self,
+        request: _wallet_pb2.ListApprovalsRequest,
+        context: _aio.ServicerContext[_wallet_pb2.ListApprovalsRequest, _abc.Awaitable[_wallet_pb2.ListApprovalsResponse]],
+    ) -> _abc.Awaitable[_wallet_pb2.ListApprovalsResponse]:
+        """Grants and take-backs that wait for a second operator, or were decided; newest first. Roles: operator.
+        Reasons: PAGE_TOKEN_BROKEN.
+        """
+
+    @_abc_1.abstractmethod
+    def ApproveOperation(
+        self,
+        request: _wallet_pb2.ApproveOperationRequest,
+        context: _aio.ServicerContext[_wallet_pb2.ApproveOperationRequest, _abc.Awaitable[_wallet_pb2.ApproveOperationResponse]],
+    ) -> _abc.Awaitable[_wallet_pb2.ApproveOperationResponse]:
+        """Books another operator's request exactly as it was made, once; again by the same operator it gives the same answer.
+        After a decline, such as INSUFFICIENT_FUNDS, the request still waits. Roles: operator. Reasons: APPROVAL_UNKNOWN,
+        APPROVAL_DECIDED, APPROVAL_EXPIRED, APPROVAL_ALTERED, SECOND_OPERATOR_NEEDED.
+        """
+
+    @_abc_1.abstractmethod
+    def RejectOperation(
+        self,
+        request: _wallet_pb2.RejectOperationRequest,
+        context: _aio.ServicerContext[_wallet_pb2.RejectOperationRequest, _abc.Awaitable[_wallet_pb2.RejectOperationResponse]],
+    ) -> _abc.Awaitable[_wallet_pb2.RejectOperationResponse]:
+        """Rejects a request for good, also one's own. Again by the same operator it changes nothing. Roles: operator.
+        Reasons: APPROVAL_UNKNOWN, APPROVAL_DECIDED, APPROVAL_EXPIRED.
         """
 
     @_abc_1.abstractmethod

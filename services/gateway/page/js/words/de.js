@@ -378,6 +378,7 @@ export const words = {
   "refused.SEATS_TOO_OFTEN": "Zu schnell. Warte etwas.",
   "refused.MAINTENANCE": "Wartung: vorerst keine neuen Spiele.",
   "refused.GATEWAY_AWAY": "Keine Verbindung. Versuch es gleich wieder.",
+  "refused.BUDGET_SPENT": "Zu schnell. Warte etwas.",
   "refused.RATE_LIMITED": "Zu schnell. Warte etwas.",
   "refused.INVALID_FIELD": "Etwas an dieser Anfrage kann nicht sein.",
   "refused.ROUND_NOT_FOUND": "Diese Runde gibt es nicht.",
@@ -385,5 +386,7 @@ export const words = {
   "refused.ACCOUNT_NOT_FOUND": "Noch keine Chips.",
   "refused.TOKEN_EXPIRED": "Melde dich neu an.",
   "refused.TOKEN_INVALID": "Melde dich neu an.",
+  "refused.TOKEN_REVOKED": "Du wurdest abgemeldet. Melde dich neu an.",
+  "refused.SESSION_REPLACED": "Du hast dich woanders angemeldet.",
   "refused.TABLE_LEFT": "Du hast den Tisch verlassen.",
 };

@@ -378,6 +378,7 @@ export const words = {
   "refused.SEATS_TOO_OFTEN": "Too fast. Wait a little.",
   "refused.MAINTENANCE": "No new matches for now: maintenance.",
   "refused.GATEWAY_AWAY": "No connection. Try again in a moment.",
+  "refused.BUDGET_SPENT": "Too fast. Wait a little.",
   "refused.RATE_LIMITED": "Too fast. Wait a little.",
   "refused.INVALID_FIELD": "Something in this request cannot be.",
   "refused.ROUND_NOT_FOUND": "There is no such round.",
@@ -385,5 +386,7 @@ export const words = {
   "refused.ACCOUNT_NOT_FOUND": "No chips yet.",
   "refused.TOKEN_EXPIRED": "Sign in again.",
   "refused.TOKEN_INVALID": "Sign in again.",
+  "refused.TOKEN_REVOKED": "You were signed out. Sign in again.",
+  "refused.SESSION_REPLACED": "You have signed in elsewhere.",
   "refused.TABLE_LEFT": "You have left the table.",
 };

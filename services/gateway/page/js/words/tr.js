@@ -376,6 +376,7 @@ export const words = {
   "refused.SEATS_TOO_OFTEN": "Çok hızlı. Biraz bekle.",
   "refused.MAINTENANCE": "Bakım var: şimdilik yeni maç yok.",
   "refused.GATEWAY_AWAY": "Bağlantı yok. Birazdan yeniden dene.",
+  "refused.BUDGET_SPENT": "Çok hızlı. Biraz bekle.",
   "refused.RATE_LIMITED": "Çok hızlı. Biraz bekle.",
   "refused.INVALID_FIELD": "Bu istekte olmayacak bir şey var.",
   "refused.ROUND_NOT_FOUND": "Böyle bir el yok.",
@@ -383,5 +384,7 @@ export const words = {
   "refused.ACCOUNT_NOT_FOUND": "Henüz çip yok.",
   "refused.TOKEN_EXPIRED": "Yeniden gir.",
   "refused.TOKEN_INVALID": "Yeniden gir.",
+  "refused.TOKEN_REVOKED": "Oturumun kapatıldı. Yeniden gir.",
+  "refused.SESSION_REPLACED": "Başka bir yerden giriş yaptın.",
   "refused.TABLE_LEFT": "Masadan kalktın.",
 };
