@@ -70,6 +70,9 @@ SERIES: Final = {
     'envoy_response_code_class="5"}',
     "edge_gave_up": 'envoy_cluster_upstream_rq_retry_limit_exceeded{job="edge", '
     'envoy_cluster_name="engine"}',
+    "edge_turned_away": 'envoy_listener_downstream_global_cx_overflow{job="edge"}',
+    "edge_heap": "envoy_overload_envoy_overload_actions_reset_high_memory_stream_active"
+    '{job="edge"}',
     "edge_certificate": f'envoy_server_days_until_first_cert_expiring{{job="edge", {AT}}}',
     "job_failed": 'kube_job_failed{job_name="wallet-migration", condition="true"}',
     "tries_failed": 'kube_job_status_failed{job_name="wallet-migration"}',
@@ -194,6 +197,9 @@ CASES: Final = (
     ),
     # Of a handful of calls a share says nothing.
     is_quiet("OkeyEdgeFails", "10m", edge_calls="0+6x20", edge_gave_up="0+6x20"),
+    fires("OkeyEdgeFull", "10m", edge_turned_away="0+5x20"),
+    fires("OkeyEdgeFull", "10m", edge_heap="1x20"),
+    is_quiet("OkeyEdgeFull", "10m", edge_turned_away="7x20", edge_heap="0x20"),
     fires("OkeyEdgeCertificateEndsSoon", "15m", edge_certificate="6x20"),
     is_quiet("OkeyEdgeCertificateEndsSoon", "15m", edge_certificate="7x20"),
     fires("OkeyEdgeCertificateEnds", "5m", edge_certificate="0x20"),
