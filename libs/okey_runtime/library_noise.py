@@ -25,10 +25,9 @@ class LibraryNoise(logging.Filter):
     the rest of the log passes as it is.
     """
 
-    def __init__(self, lines: LineQuota = LINES, libraries: frozenset[str] = LIBRARIES) -> None:
+    def __init__(self, lines: LineQuota = LINES) -> None:
         super().__init__()
         self._lines = lines
-        self._libraries = libraries
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the line is written; one about a peer loses its traceback."""
@@ -51,7 +50,7 @@ class LibraryNoise(logging.Filter):
     def _is_noise(self, record: logging.LogRecord) -> bool:
         """Whether a library says it; of the loop's lines, whether a task failed unseen."""
         library = record.name.partition(".")[0]
-        return library in self._libraries or (library == _LOOP and bool(record.exc_info))
+        return library in LIBRARIES or (library == _LOOP and bool(record.exc_info))
 
 
 def _stem(text: object) -> str:
