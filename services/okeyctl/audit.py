@@ -34,24 +34,29 @@ class Audited:
 async def audit(
     wallet: Reach, anchors: Sequence[wallet_pb2.Anchor], tell: Tell, *, freeze: bool
 ) -> Audited:
-    """Have everything checked, against the newest heads: each follows from all blocks before it.
+    """Have everything checked, once for each hundred anchors.
 
-    Raises ``grpc.aio.AioRpcError`` where the wallet gives no answer."""
-    newest = sorted(anchors, key=lambda anchor: anchor.block_no)[-_MOST_ANCHORS:]
-    request = wallet_pb2.AuditLedgerRequest(anchors=newest, freeze=freeze)
-    findings: list[wallet_pb2.Finding] = []
+    Every anchor counts: the newest ones cannot vouch for the older ones, since they may have been
+    exported from a chain that was rewritten before.
+
+    Raises ``grpc.aio.AioRpcError`` where the wallet gives no answer.
+    """
+    findings: dict[bytes, wallet_pb2.Finding] = {}
     summary = wallet_pb2.AuditSummary()
     async with wallet.open() as channel:
         stub = wallet_pb2_grpc.WalletServiceStub(channel)
-        async for message in stub.AuditLedger(request, timeout=_TIMEOUT_S):
-            match message.WhichOneof("message"):
-                case "progress":
-                    tell(message.progress)
-                case "finding":
-                    findings.append(message.finding)
-                case _:
-                    summary = message.summary
-    return Audited(findings, summary, await house_balances(wallet))
+        for start in range(0, max(1, len(anchors)), _MOST_ANCHORS):
+            some = anchors[start : start + _MOST_ANCHORS]
+            request = wallet_pb2.AuditLedgerRequest(anchors=some, freeze=freeze)
+            async for message in stub.AuditLedger(request, timeout=_TIMEOUT_S):
+                match message.WhichOneof("message"):
+                    case "progress":
+                        tell(message.progress)
+                    case "finding":
+                        findings[message.finding.SerializeToString()] = message.finding
+                    case _:
+                        summary = message.summary
+    return Audited(list(findings.values()), summary, await house_balances(wallet))
 
 
 async def export(wallet: Reach) -> wallet_pb2.ExportAnchorsResponse:

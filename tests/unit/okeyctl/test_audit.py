@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from okey.api.wallet.v1 import wallet_pb2
 from okey_runtime.dev_platform import DATA_DIR_VARIABLE
+from services.okeyctl.anchors import add_anchors
 from services.okeyctl.app import app
 
 FINDING = wallet_pb2.Finding(
@@ -165,6 +166,22 @@ async def test_heads_are_kept_in_a_file_and_brought_to_the_next_audit(
     status, _, _ = await audit(*way, "--anchors", str(file))
     assert status == 0
     assert list(wallet.requests[-1].anchors) == [head(2), head(3)]
+
+
+async def test_every_anchor_is_compared_a_hundred_an_audit(
+    wallet: Wallet, address: str, token_file: Path, tmp_path: Path
+) -> None:
+    """The newest do not vouch for older ones: they may be heads of a chain that was rewritten."""
+    way = ("--wallet", address, "--token-file", str(token_file))
+    file, heads = tmp_path / "anchors.json", [head(number) for number in range(1, 252)]
+    for each in heads:
+        add_anchors(file, wallet_pb2.ExportAnchorsResponse(anchors=[each], public_key="{}"))
+    wallet.findings = [wallet_pb2.Finding(subject="block:7")]
+    status, output, _ = await audit(*way, "--anchors", str(file), "--json")
+    assert status == 1
+    assert len(json.loads(output)["findings"]) == 1, "what several audits find is shown once"
+    assert [len(each.anchors) for each in wallet.requests] == [100, 100, 51]
+    assert [anchor for each in wallet.requests for anchor in each.anchors] == heads
 
 
 async def test_a_head_in_doubt_is_not_exported(
