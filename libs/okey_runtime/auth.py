@@ -15,9 +15,10 @@ from joserfc import jws, jwt
 from joserfc.jwk import OKPKey, RSAKey
 
 from okey_runtime.access import RoleRefused, TokenMissing
+from okey_runtime.audiences import DEFAULT_AUDIENCE, Audiences, WrongAudience
 from okey_runtime.clock import Clock
-from okey_runtime.config import DEFAULT_AUDIENCE, DEV_ISSUER
-from okey_runtime.errors import Unauthenticated
+from okey_runtime.config import DEV_ISSUER
+from okey_runtime.errors import TokenInvalid, Unauthenticated
 from okey_runtime.identity import (
     SUBJECT_PATTERN,
     Identity,
@@ -47,6 +48,7 @@ __all__ = [
     "TokenInvalid",
     "TokenMissing",
     "TokenVerifier",
+    "WrongAudience",
     "bearer_token",
     "create_signing_key",
     "current_identity",
@@ -63,14 +65,6 @@ _BEARER: Final = "bearer "
 _NOT_VALID: Final = (joserfc.errors.JoseError, ValueError, TypeError, KeyError, RecursionError)
 """How what is no good token fails; the last one where its JSON is nested too deep."""
 _ROLES: Final = {role.value: role for role in Role}
-
-
-class TokenInvalid(Unauthenticated):
-    """The token is not one that a trusted issuer has made for this platform; the message never
-    quotes it.
-    """
-
-    reason = "TOKEN_INVALID"
 
 
 class SubjectReserved(TokenInvalid):
@@ -99,6 +93,9 @@ class _KeysOwnAlgorithm(jws.JWSRegistry):
         return self.algorithms[name]
 
 
+_PUBLIC_ONLY: Final = Audiences()
+
+
 class TokenVerifier:
     """Turns tokens into identities; ``cache_size`` bounds how many of them are remembered."""
 
@@ -108,13 +105,13 @@ class TokenVerifier:
         *,
         issuer: str,
         clock: Clock,
-        audience: str = DEFAULT_AUDIENCE,
+        audiences: Audiences = _PUBLIC_ONLY,
         skew_ms: int = 30_000,
         cache_size: int = 10_000,
     ) -> None:
         self._keys = keys
         self._issuer = issuer
-        self._audience = audience
+        self._audiences = audiences
         self._clock = clock
         self._skew_ms = skew_ms
         self._cache_size = cache_size
@@ -129,7 +126,9 @@ class TokenVerifier:
         """The identity that the token proves.
 
         Raises:
-            TokenInvalid: malformed, not signed by a trusted key, or for another issuer or audience.
+            TokenInvalid: malformed, not signed by a trusted key, or of another issuer.
+            WrongAudience: for somebody else, or none of its roles counts in a token for its
+                audience.
             SubjectReserved: a player's, under an id that no player may have.
             TokenExpired: past its ``exp`` by more than the allowed skew.
         """
@@ -162,7 +161,7 @@ class TokenVerifier:
             raise TokenExpired("the token has expired: fetch a new one") from error
         except _NOT_VALID as error:
             raise TokenInvalid(f"the token is not valid here ({type(error).__name__})") from error
-        return _identity(claims, self._skew_ms)
+        return _identity(claims, self._audiences, self._skew_ms)
 
     def _trusted_key(self, token: str) -> VerifyingKey:
         header = jws.extract_compact(token.encode()).headers()
@@ -181,7 +180,7 @@ class TokenVerifier:
             now=self._clock.now_ms() // 1000,
             leeway=self._skew_ms // 1000,
             iss={"essential": True, "value": self._issuer},
-            aud={"essential": True, "value": self._audience},
+            aud={"essential": True},
             sub={"essential": True},
             exp={"essential": True},
             iat={"essential": True},
@@ -260,7 +259,7 @@ def _require_times(claims: Mapping[str, object]) -> None:
             )
 
 
-def _identity(claims: Mapping[str, object], skew_ms: int) -> Identity:
+def _identity(claims: Mapping[str, object], audiences: Audiences, skew_ms: int) -> Identity:
     subject, name, roles, expires = (claims.get(claim) for claim in ("sub", "name", "roles", "exp"))
     if not isinstance(subject, str) or not SUBJECT_PATTERN.fullmatch(subject):
         raise TokenInvalid("the token's 'sub' must be 1 to 64 of A-Z a-z 0-9 _ . : @ -")
@@ -279,4 +278,5 @@ def _identity(claims: Mapping[str, object], skew_ms: int) -> Identity:
         raise SubjectReserved(
             f"the token makes a player of {subject}, which is the house's or a service's id"
         )
-    return Identity(subject, known, display_name(name or ""), expires * 1000 + skew_ms)
+    granted = audiences.granted(claims.get("aud"), known, subject)
+    return Identity(subject, granted, display_name(name or ""), expires * 1000 + skew_ms)

@@ -1,6 +1,7 @@
 """Settings of the gateway beside those of every service."""
 
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
@@ -9,6 +10,8 @@ from okey_runtime.config import ServiceSettings, refuse_in_production
 
 class GatewaySettings(ServiceSettings):
     """Where browsers find the gateway, where it finds the services, and what it bears."""
+
+    takes_service_calls: ClassVar[bool] = False
 
     lobby_address: str
     """host:port or dns:///name:port of the lobby."""

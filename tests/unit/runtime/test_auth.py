@@ -34,10 +34,10 @@ def signed(issuer: Issuer, claims: dict[str, object], **header: object) -> str:
 
 
 def test_a_good_token_tells_who_calls(issuer: Issuer) -> None:
-    token = issuer.token("ayse", [Role.PLAYER, Role.OPERATOR])
+    token = issuer.token("ayse", [Role.PLAYER, Role.INTEGRATOR])
     assert issuer.verifier().verify(token) == Identity(
         "ayse",
-        frozenset({Role.PLAYER, Role.OPERATOR}),
+        frozenset({Role.PLAYER, Role.INTEGRATOR}),
         "Ayşe",
         (issuer.clock.now_ms() + HOUR_MS) // 1000 * 1000 + SKEW_MS,
     )

@@ -56,8 +56,9 @@ def test_every_service_reads_its_settings(
     assert settings.listen_port == PORTS[name].serving
     assert settings.metrics_port == PORTS[name].metrics
     assert settings.token_issuer == DEV_ISSUER
-    own_token = None if name == "gateway" else tmp_path / "tokens" / f"{name}.token"
-    assert settings.service_token_file == own_token
+    calls_others = name in ("lobby", "engine", "wallet")
+    assert settings.service_token_dir == (tmp_path / "tokens" / name if calls_others else None)
+    assert settings.service_token_file is None
 
 
 def test_each_store_is_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
