@@ -1,11 +1,14 @@
 """Signed tokens: making them, and telling from one who calls.
 
 A token is a JWT (EdDSA or RS256, whichever its key is for) with ``iss``, ``aud``, ``sub``, ``exp``,
-``iat`` and ``roles``; players' tokens also carry ``name``. Verified tokens are remembered by their
-hash until they expire.
+``iat`` and ``roles``; players' tokens also carry ``name``. ``jti`` and ``sid`` name a token and its
+session. Verified tokens are remembered by their hash until they expire; the list of revoked ones is
+asked each time.
 """
 
 import hashlib
+import re
+import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
@@ -17,8 +20,8 @@ from joserfc.jwk import OKPKey, RSAKey
 from okey_runtime.access import RoleRefused, TokenMissing
 from okey_runtime.audiences import DEFAULT_AUDIENCE, Audiences, WrongAudience
 from okey_runtime.clock import Clock
-from okey_runtime.config import DEV_ISSUER
-from okey_runtime.errors import TokenInvalid, Unauthenticated
+from okey_runtime.config import DEV_ISSUER, PLAYER_TOKEN_MAX_LIFE_MS
+from okey_runtime.errors import TokenInvalid
 from okey_runtime.identity import (
     SUBJECT_PATTERN,
     Identity,
@@ -35,6 +38,8 @@ from okey_runtime.keys import (
     load_signing_key,
     write_jwks,
 )
+from okey_runtime.revocation import Revocations, SessionReplaced, TokenExpired, TokenRevoked
+from okey_runtime.token_form import OddToken, read_header
 
 __all__ = [
     "DEFAULT_AUDIENCE",
@@ -43,10 +48,13 @@ __all__ = [
     "KeyFileBroken",
     "Role",
     "RoleRefused",
+    "SessionReplaced",
     "SubjectReserved",
     "TokenExpired",
     "TokenInvalid",
+    "TokenLivesTooLong",
     "TokenMissing",
+    "TokenRevoked",
     "TokenVerifier",
     "WrongAudience",
     "bearer_token",
@@ -64,6 +72,8 @@ _LATEST_S: Final = 253_402_300_799
 _BEARER: Final = "bearer "
 _NOT_VALID: Final = (joserfc.errors.JoseError, ValueError, TypeError, KeyError, RecursionError)
 """How what is no good token fails; the last one where its JSON is nested too deep."""
+_ID: Final = re.compile(r"[\x21-\x7e]{1,128}")
+"""What ``jti`` and ``sid`` look like."""
 _ROLES: Final = {role.value: role for role in Role}
 
 
@@ -75,10 +85,10 @@ class SubjectReserved(TokenInvalid):
     reason = "SUBJECT_RESERVED"
 
 
-class TokenExpired(Unauthenticated):
-    """The token was good and has ended; fetch a new one."""
+class TokenLivesTooLong(TokenInvalid):
+    """The player's token lives longer than the platform allows; have a shorter one issued."""
 
-    reason = "TOKEN_EXPIRED"
+    reason = "TOKEN_LIVES_TOO_LONG"
 
 
 class _KeysOwnAlgorithm(jws.JWSRegistry):
@@ -108,6 +118,8 @@ class TokenVerifier:
         audiences: Audiences = _PUBLIC_ONLY,
         skew_ms: int = 30_000,
         cache_size: int = 10_000,
+        player_max_life_ms: int = PLAYER_TOKEN_MAX_LIFE_MS,
+        revocations: Revocations | None = None,
     ) -> None:
         self._keys = keys
         self._issuer = issuer
@@ -115,6 +127,8 @@ class TokenVerifier:
         self._clock = clock
         self._skew_ms = skew_ms
         self._cache_size = cache_size
+        self._player_max_life_ms = player_max_life_ms
+        self._revocations = Revocations(clock) if revocations is None else revocations
         self._cache: OrderedDict[bytes, Identity] = OrderedDict()
         self._cache_generation = keys.generation
 
@@ -130,7 +144,9 @@ class TokenVerifier:
             WrongAudience: for somebody else, or none of its roles counts in a token for its
                 audience.
             SubjectReserved: a player's, under an id that no player may have.
+            TokenLivesTooLong: a player's, with too much time from ``iat`` to ``exp``.
             TokenExpired: past its ``exp`` by more than the allowed skew.
+            TokenRevoked, SessionReplaced: it ended before.
         """
         self._keys.reload_if_changed()
         if self._keys.generation != self._cache_generation:
@@ -138,8 +154,7 @@ class TokenVerifier:
             self._cache_generation = self._keys.generation
         digest = _digest(token)
         identity = self._cache.pop(digest, None) or self._verify_anew(token)
-        if self._clock.now_ms() >= identity.expires_ms:
-            raise TokenExpired("the token has expired: fetch a new one")
+        self._revocations.refuse_ended(identity)
         self._cache[digest] = identity
         if len(self._cache) > self._cache_size:
             self._cache.popitem(last=False)
@@ -151,7 +166,7 @@ class TokenVerifier:
                 f"a token has at most {_MAX_TOKEN_CHARS} characters, this one has {len(token)}"
             )
         try:
-            trusted = self._trusted_key(token)
+            trusted = self._trusted_key(read_header(token))
             claims = jwt.decode(
                 token, trusted.key, registry=_KeysOwnAlgorithm(algorithms=[trusted.algorithm])
             ).claims
@@ -159,12 +174,22 @@ class TokenVerifier:
             self._claims_rules().validate(claims)
         except joserfc.errors.ExpiredTokenError as error:
             raise TokenExpired("the token has expired: fetch a new one") from error
+        except OddToken as error:
+            raise TokenInvalid(str(error)) from error
         except _NOT_VALID as error:
             raise TokenInvalid(f"the token is not valid here ({type(error).__name__})") from error
-        return _identity(claims, self._audiences, self._skew_ms)
+        self._refuse_if_too_long(identity := _identity(claims, self._audiences, self._skew_ms))
+        return identity
 
-    def _trusted_key(self, token: str) -> VerifyingKey:
-        header = jws.extract_compact(token.encode()).headers()
+    def _refuse_if_too_long(self, identity: Identity) -> None:
+        lives_ms = identity.expires_ms - self._skew_ms - identity.issued_ms
+        if identity.player and lives_ms > self._player_max_life_ms:
+            raise TokenLivesTooLong(
+                f"the token lives for {lives_ms // 1000} s from 'iat' to 'exp', and a player's may "
+                f"live for {self._player_max_life_ms // 1000} s: have a shorter one issued"
+            )
+
+    def _trusted_key(self, header: Mapping[str, object]) -> VerifyingKey:
         key_id = header.get("kid")
         trusted = self._keys.find(key_id) if isinstance(key_id, str) else None
         if trusted is None:
@@ -203,7 +228,7 @@ def bearer_token(metadata: Iterable[tuple[str, str | bytes]]) -> str | None:
     value = values[0]
     if len(values) > 1 or not isinstance(value, str) or not value.lower().startswith(_BEARER):
         raise TokenInvalid("metadata 'authorization' must stand once and read 'Bearer <token>'")
-    return value[len(_BEARER) :].strip()
+    return value[len(_BEARER) :].strip(" ")
 
 
 def mint(
@@ -216,8 +241,11 @@ def mint(
     name: str = "",
     issuer: str = DEV_ISSUER,
     audience: str = DEFAULT_AUDIENCE,
+    session_id: str = "",
 ) -> str:
-    """A token for ``subject``, signed now and good for ``ttl_ms``.
+    """A token for ``subject``, signed now and good for ``ttl_ms``, with an id of its own.
+
+    ``session_id`` is the same for all tokens of one sign-in, where a session has several.
 
     Raises:
         ValueError: the subject or name could not be verified later.
@@ -239,10 +267,13 @@ def mint(
         "iat": now_ms // 1000,
         "exp": (now_ms + ttl_ms) // 1000,
         "roles": roles,
+        "jti": secrets.token_hex(16),
     }
     if name:
         claims["name"] = name
-    header = {"alg": algorithm, "kid": key.kid}
+    if session_id:
+        claims["sid"] = session_id
+    header = {"typ": "JWT", "alg": algorithm, "kid": key.kid}
     return jwt.encode(header, claims, key, registry=_KeysOwnAlgorithm(algorithms=[algorithm]))
 
 
@@ -279,4 +310,22 @@ def _identity(claims: Mapping[str, object], audiences: Audiences, skew_ms: int) 
             f"the token makes a player of {subject}, which is the house's or a service's id"
         )
     granted = audiences.granted(claims.get("aud"), known, subject)
-    return Identity(subject, granted, display_name(name or ""), expires * 1000 + skew_ms)
+    return Identity(
+        subject,
+        granted,
+        display_name(name or ""),
+        expires * 1000 + skew_ms,
+        int(cast(float, claims["iat"]) * 1000),
+        _id_in(claims, "jti"),
+        _id_in(claims, "sid"),
+    )
+
+
+def _id_in(claims: Mapping[str, object], claim: str) -> str:
+    """The id that a claim names, "" where the token has no such claim."""
+    value = claims.get(claim)
+    if value is None:
+        return ""
+    if not isinstance(value, str) or not _ID.fullmatch(value):
+        raise TokenInvalid(f"the token's {claim!r} must be text of 1 to 128 visible ASCII letters")
+    return value

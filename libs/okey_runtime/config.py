@@ -31,6 +31,8 @@ __all__ = [
 DEV_ISSUER = "okey-standalone-dev"
 """Issuer of the tokens that standalone signs with its own random key; production refuses it."""
 
+PLAYER_TOKEN_MAX_LIFE_MS = 24 * 3_600_000
+
 
 class Reflection(StrEnum):
     """Who is told by gRPC reflection which methods there are."""
@@ -87,6 +89,12 @@ class ServiceSettings(GuardedSettings, DialSettings):
     token_issuer: str = DEV_ISSUER
     token_audience: str = DEFAULT_AUDIENCE
     token_skew_ms: int = Field(default=30_000, ge=0)
+    player_token_max_life_ms: int = Field(default=PLAYER_TOKEN_MAX_LIFE_MS, ge=60_000)
+    """The longest life of a player's token, from ``iat`` to ``exp``; the same at all services.
+    Revocations of players' tokens are kept for as long.
+    """
+    revocations_every_ms: int = Field(default=1_000, ge=10, le=60_000)
+    """How often the list of revoked tokens is asked for."""
     token_old_audience: bool = False
     """Whether tokens of the audience of players may still grant the roles of services and
     operators, as in the release before: for the time of an upgrade only."""

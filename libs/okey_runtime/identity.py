@@ -27,6 +27,10 @@ class Role(StrEnum):
     BOTS = "bots"
     OPERATOR = "operator"
     INTEGRATOR = "integrator"
+    IDENTITY = "identity"
+    """The identity provider: it revokes the tokens that it has issued."""
+    GATEWAY = "gateway"
+    """A gateway in its own name: it follows the list of revoked tokens, and nothing else."""
 
 
 SERVICE_ROLES: Final = frozenset({Role.LOBBY, Role.ENGINE, Role.WALLET, Role.RATING, Role.BOTS})
@@ -61,13 +65,17 @@ class Identity:
 
     ``name`` is fit to be shown (see ``display_name``), "" for none. ``expires_ms``, since the
     epoch, is when the token is no longer taken, by calls and by open streams alike: its ``exp`` and
-    the allowed skew of clocks.
+    the allowed skew of clocks. ``issued_ms`` is its ``iat``; ``token_id`` its ``jti`` and
+    ``session_id`` its ``sid``, "" for none. A certificate has none of the three.
     """
 
     subject: str
     roles: frozenset[Role]
     name: str
     expires_ms: int
+    issued_ms: int = 0
+    token_id: str = ""
+    session_id: str = ""
 
     @property
     def player(self) -> str:

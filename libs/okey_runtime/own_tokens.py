@@ -30,6 +30,12 @@ class OwnTokens:
         self._status = status
         self._judges: dict[str, _Judge] = {}
 
+    @property
+    def are_set(self) -> bool:
+        """Whether a setting says where tokens are."""
+        settings = self._settings
+        return (settings.service_token_dir or settings.service_token_file) is not None
+
     def to(self, callee: str) -> ServiceToken:
         """The token for calls to ``callee``; read again when its file changes.
 

@@ -52,7 +52,8 @@ class Peers:
         self._takes_alone = takes_alone
         self._forwarder = forwarder
         named = frozenset[Role]().union(*roles.values())
-        self._bound = (SERVICE_ROLES | named) - PUBLIC_ROLES if is_encrypted else frozenset[Role]()
+        bound = (SERVICE_ROLES | {Role.GATEWAY} | named) - PUBLIC_ROLES
+        self._bound = bound if is_encrypted else frozenset[Role]()
         self._known: OrderedDict[bytes, Identity | None] = OrderedDict()
 
     def identify(self, connection: Connection) -> Identity | None:

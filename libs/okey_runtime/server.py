@@ -38,6 +38,7 @@ from okey_runtime.metrics import MetricsServer, watch_loop_lag
 from okey_runtime.own_tokens import OwnTokens
 from okey_runtime.production import guarded
 from okey_runtime.readiness import Readiness
+from okey_runtime.revocation import Revocations
 from okey_runtime.server_options import probe_options, server_options
 from okey_runtime.service_token import MetadataProvider
 from okey_runtime.status import Status
@@ -98,8 +99,10 @@ class ServiceServer:
         self.settings: Final = app.settings
         self.clock: Final[Clock] = clock or SystemClock()
         self.readiness: Final = Readiness(app.services)
-        self.status: Final = Status(_name_of(app), self.clock, self.readiness)
-        trust = Trust(self.settings, names or [_name_of(app)], self.clock, self.status)
+        package = type(app).__module__.removesuffix(".app").rpartition(".")[2]
+        self.status: Final = Status(package, self.clock, self.readiness)
+        self.revocations: Final = Revocations(self.clock)
+        trust = Trust(self.settings, names or [package], self.clock, self.status, self.revocations)
         self.verifier: Final[TokenVerifier] = trust.verifier
         self.tokens: Final[OwnTokens] = trust.tokens
         """By which this service is known to those that it calls."""
@@ -354,8 +357,3 @@ def _limits(settings: ServiceSettings) -> CallLimits:
 def _reflection(settings: ServiceSettings) -> AccessTable:
     is_open = settings.reflection_policy is Reflection.OPEN
     return reflection_access(PUBLIC if is_open else ANY_ROLE)
-
-
-def _name_of(app: App) -> str:
-    """The package that an app is defined in: its service."""
-    return type(app).__module__.removesuffix(".app").rpartition(".")[2]

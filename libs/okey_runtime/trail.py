@@ -15,10 +15,10 @@ from okey_runtime.logging import AUDIT_LOGGER, get_logger
 
 OBJECTS: Final = frozenset(
     {
-        "account", "allow_unknown", "amount", "approval_id", "check_only", "engine", "freeze",
-        "hold_id", "idempotency_key", "is_on", "journal_id", "ladder", "match_id", "name",
-        "player", "player_id", "reason", "repair", "request_id", "season", "seat", "since_ms",
-        "table_id",
+        "account", "allow_unknown", "amount", "approval_id", "check_only", "engine", "expires_ms",
+        "freeze", "hold_id", "idempotency_key", "is_on", "issued_before_ms", "journal_id",
+        "ladder", "match_id", "name", "player", "player_id", "reason", "repair", "request_id",
+        "season", "seat", "since_ms", "table_id", "token_id",
     }
 )  # fmt: skip
 """Fields of requests that name what is acted on and why; nothing else of a request is told."""
@@ -26,14 +26,18 @@ OBJECTS: Final = frozenset(
 _log = get_logger(AUDIT_LOGGER)
 
 
+_WATCHED: Final = frozenset({Role.OPERATOR, Role.IDENTITY})
+"""Roles whose calls are in the trail; the identity provider revokes tokens of others."""
+
+
 class OperatorTrail:
-    """Writes a line for each ended call of an operator."""
+    """Writes a line for each ended call of an operator, or of the identity provider."""
 
     def ended(
         self, caller: Identity | None, method: str, request: object, code: str, reason: str
     ) -> None:
-        """Note the end of a call, if it was an operator's."""
-        if caller is None or Role.OPERATOR not in caller.roles:
+        """Note the end of a call, if its caller is one of those."""
+        if caller is None or not caller.has_any(_WATCHED):
             return
         about = dict(_objects(request)) if isinstance(request, Message) else {}
         _log.info(

@@ -13,6 +13,7 @@ from okey_runtime.config import ServiceSettings
 from okey_runtime.identity import Role
 from okey_runtime.own_tokens import OwnTokens
 from okey_runtime.peers import Peers
+from okey_runtime.revocation import Revocations
 from okey_runtime.served import Callers
 from okey_runtime.status import Status
 from okey_runtime.tls_roles import parse_roles
@@ -31,7 +32,12 @@ class Trust:
     """
 
     def __init__(
-        self, settings: ServiceSettings, names: Sequence[str], clock: Clock, status: Status
+        self,
+        settings: ServiceSettings,
+        names: Sequence[str],
+        clock: Clock,
+        status: Status,
+        revocations: Revocations,
     ) -> None:
         if settings.jwks_file is None:
             raise JwksMissing(
@@ -49,6 +55,8 @@ class Trust:
             ),
             skew_ms=settings.token_skew_ms,
             clock=clock,
+            player_max_life_ms=settings.player_token_max_life_ms,
+            revocations=revocations,
         )
         self.tokens: Final = OwnTokens(settings, keys, clock, status)
         status.fact("issuer", lambda: settings.token_issuer)

@@ -9,7 +9,12 @@ from typing import Final
 
 import grpc
 
-from okey.api.engine.v1 import engine_pb2_grpc, peer_pb2_grpc, players_pb2_grpc
+from okey.api.engine.v1 import (
+    engine_pb2_grpc,
+    peer_pb2_grpc,
+    players_pb2_grpc,
+    revocations_pb2_grpc,
+)
 from okey.api.events.v1 import events_pb2_grpc
 from okey_runtime.access import AccessTable
 from okey_runtime.audiences import PEER
@@ -18,12 +23,14 @@ from okey_runtime.database import Database
 from okey_runtime.logging import get_logger
 from okey_runtime.migrations import check_schema, migrate
 from okey_runtime.patience import until_there
+from okey_runtime.revocation_feed import follow_revocations
 from okey_runtime.server import ServiceServer
 from services.engine import (
     event_servicer,
     operator_servicer,
     peer_servicer,
     player_servicer,
+    revocation_servicer,
     servicer,
 )
 from services.engine.ai import AiSeats, BotWorkers
@@ -52,8 +59,11 @@ from services.engine.players import Players
 from services.engine.rating_sink import RatingSink
 from services.engine.record import EventKinds
 from services.engine.recovery import Recovery
+from services.engine.revocation_servicer import RevocationServicer
+from services.engine.revocations import RevocationList, TokenLife
 from services.engine.routes import Routes
 from services.engine.servicer import TableServicer
+from services.engine.sessions import Sessions
 from services.engine.settings import EngineSettings
 from services.engine.sharing import Sharing
 from services.engine.shedding import Limits, Shedding
@@ -115,11 +125,12 @@ class EngineApp:
 
     @property
     def services(self) -> Sequence[str]:
-        """Tables, operators, players' data, events, other engines."""
+        """Tables, operators, players' data, revoked tokens, events, other engines."""
         return (
             servicer.SERVICE,
             operator_servicer.SERVICE,
             player_servicer.SERVICE,
+            revocation_servicer.SERVICE,
             event_servicer.SERVICE,
             peer_servicer.SERVICE,
         )
@@ -131,6 +142,7 @@ class EngineApp:
             servicer.ACCESS
             | operator_servicer.ACCESS
             | player_servicer.ACCESS
+            | revocation_servicer.ACCESS
             | event_servicer.ACCESS
             | peer_servicer.ACCESS
         )
@@ -262,6 +274,8 @@ class EngineApp:
                 invites,
                 routes,
                 forwarding,
+                host.revocations,
+                self._sessions(host),
             ),
             host.grpc,
         )
@@ -281,12 +295,39 @@ class EngineApp:
             PeerServicer(tables, sharing, here, summaries), host.grpc
         )
         players_pb2_grpc.add_PlayerDataServiceServicer_to_server(
-            PlayerDataServicer(Players(self._database), tables, everywhere), host.grpc
+            PlayerDataServicer(
+                Players(self._database), tables, everywhere, self._revocations(host)
+            ),
+            host.grpc,
         )
         self._events = EventServicer(
-            parts.feed, clock, shedding, Pace(settings.replay_rows_per_s, clock)
+            parts.feed,
+            clock,
+            shedding,
+            Pace(settings.replay_rows_per_s, clock),
+            host.revocations,
         )
         events_pb2_grpc.add_EventServiceServicer_to_server(self._events, host.grpc)
+
+    def _revocations(self, host: ServiceServer) -> RevocationList:
+        """Serve the list of revoked tokens, and follow it."""
+        assert self._database is not None, "it was opened"
+        revoked = RevocationList(self._database, host.revocations, self._token_life(), host.clock)
+        revocations_pb2_grpc.add_RevocationServiceServicer_to_server(
+            RevocationServicer(revoked), host.grpc
+        )
+        follow_revocations(host, revoked.follow)
+        return revoked
+
+    def _sessions(self, host: ServiceServer) -> Sessions | None:
+        if not self._settings.single_session:
+            return None
+        assert self._database is not None, "it was opened"
+        return Sessions(self._database, host.revocations, self._token_life(), host.clock)
+
+    def _token_life(self) -> TokenLife:
+        settings = self._settings
+        return TokenLife(settings.player_token_max_life_ms, settings.token_skew_ms)
 
     async def drain(self) -> None:
         """Hand every shard over; what nobody takes ends here, and the journal has everything."""

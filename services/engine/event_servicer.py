@@ -9,8 +9,10 @@ import grpc
 from okey.api.events.v1 import events_pb2, events_pb2_grpc
 from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
+from okey_runtime.errors import Unauthenticated
 from okey_runtime.identity import Role, current_identity
 from okey_runtime.interceptors import writes_itself
+from okey_runtime.revocation import Revocations, TokenExpired
 from okey_runtime.unread import Cut
 from services.engine.feed import Feed, Page
 from services.engine.shedding import Shedding
@@ -55,11 +57,19 @@ class EventServicer(events_pb2_grpc.EventServiceServicer):
     which all callers share, so that catching up does not slow the tables down.
     """
 
-    def __init__(self, feed: Feed, clock: Clock, shedding: Shedding, replay: Pace) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        clock: Clock,
+        shedding: Shedding,
+        replay: Pace,
+        revocations: Revocations,
+    ) -> None:
         self._shedding = shedding
         self._replay = replay
         self._feed = feed
         self._clock = clock
+        self._revocations = revocations
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -80,13 +90,11 @@ class EventServicer(events_pb2_grpc.EventServiceServicer):
     ) -> events_pb2.SubscribeResponse:
         """Write the rows that come; returns the stream's last message."""
         position, archived = await self._feed.start(cursor)
-        left_s = max(0, current_identity().expires_ms - self._clock.now_ms()) / 1000
         loop = asyncio.get_running_loop()
-        expired = asyncio.Event()
-        expiry = loop.call_later(left_s, expired.set)
-        try:
+        over: asyncio.Future[Unauthenticated] = loop.create_future()
+        with self._revocations.until_end(current_identity(), over.set_result):
             while True:
-                page = await self._next(position, archived, expired)
+                page = await self._next(position, archived, over)
                 if not isinstance(page, Page):
                     return events_pb2.SubscribeResponse(cursor=str(position), end=page)
                 unread = loop.call_later(UNREAD_FOR_S, cut.now)
@@ -96,24 +104,25 @@ class EventServicer(events_pb2_grpc.EventServiceServicer):
                 finally:
                     unread.cancel()
                 position = page.last
-        finally:
-            expiry.cancel()
 
     async def _next(
-        self, position: int, archived: int, expired: asyncio.Event
+        self, position: int, archived: int, over: "asyncio.Future[Unauthenticated]"
     ) -> Page | End.ValueType:
         """The next page, or why there is none."""
         page = asyncio.ensure_future(self._page(position, archived))
-        ends = [asyncio.ensure_future(each.wait()) for each in (self._stopping, expired)]
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        ends: list[asyncio.Future[Any]] = [page, stopping, over]
         try:
-            await asyncio.wait([page, *ends], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if self._stopping.is_set():
                 return End.SUBSCRIBE_END_REASON_SHUTTING_DOWN
-            if expired.is_set():
-                return End.SUBSCRIBE_END_REASON_TOKEN_EXPIRED
+            if over.done():
+                if isinstance(over.result(), TokenExpired):
+                    return End.SUBSCRIBE_END_REASON_TOKEN_EXPIRED
+                return End.SUBSCRIBE_END_REASON_TOKEN_REVOKED
             return page.result()
         finally:
-            for each in (page, *ends):
+            for each in (page, stopping):
                 each.cancel()
 
     async def _page(self, position: int, archived: int) -> Page:

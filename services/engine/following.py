@@ -1,14 +1,17 @@
 """Following a table: a snapshot or the missed rows, then live ones, and a reason at the end."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from okey.api.engine.v1 import engine_pb2
 from okey.table.view import view
 from okey_runtime.clock import Clock
+from okey_runtime.errors import Unauthenticated
 from okey_runtime.identity import Identity
+from okey_runtime.revocation import Revocations, SessionReplaced, TokenRevoked
 from okey_runtime.unread import Cut
 from services.engine.actor import TableActor
 from services.engine.errors import NotOwner
@@ -18,6 +21,12 @@ from services.engine.wire import named_view, prompt_message
 
 Write = Callable[[bytes], Awaitable[None]]
 """Sends one message of a stream, a ``PlayResponse`` or ``WatchTableResponse``."""
+
+_REVOKED: Final[Mapping[type[Unauthenticated], StreamEndReason.ValueType]] = {
+    TokenRevoked: StreamEndReason.STREAM_END_REASON_TOKEN_REVOKED,
+    SessionReplaced: StreamEndReason.STREAM_END_REASON_SESSION_REPLACED,
+}
+"""How streams tell why the caller's token ended before it expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +38,23 @@ class From:
 
 
 @contextmanager
-def watching(actor: TableActor, identity: Identity, start: From, clock: Clock) -> Iterator[Watcher]:
+def watching(
+    actor: TableActor, identity: Identity, start: From, revocations: Revocations
+) -> Iterator[Watcher]:
     """A place among the table's watchers until the block is left, or the caller's token ends.
 
     Raises ``StreamNotRead`` in the task that holds it where a stream that was to end is not read.
     """
-    loop, cut = asyncio.get_running_loop(), Cut()
+    cut = Cut()
     watcher = actor.watchers.add(identity.player, with_view=start.with_view, cut=cut.now)
-    left_s = max(0, identity.expires_ms - clock.now_ms()) / 1000
-    expiry = loop.call_later(left_s, watcher.end, StreamEndReason.STREAM_END_REASON_TOKEN_EXPIRED)
+
+    def end(why: Unauthenticated) -> None:
+        watcher.end(_REVOKED.get(type(why), StreamEndReason.STREAM_END_REASON_TOKEN_EXPIRED))
+
     try:
-        with cut.telling():
+        with revocations.until_end(identity, end), cut.telling():
             yield watcher
     finally:
-        expiry.cancel()
         actor.watchers.remove(watcher)
 
 

@@ -16,6 +16,7 @@ from okey_runtime.errors import internal_status, to_status
 from okey_runtime.identity import Identity
 from okey_runtime.interceptors import checked_message
 from okey_runtime.logging import get_logger
+from okey_runtime.revocation import Revocations
 from okey_runtime.validation import keeps_rules
 from services.engine.actor import TableActor
 from services.engine.attaching import Attaching
@@ -25,6 +26,7 @@ from services.engine.following import From, elsewhere, follow, watching
 from services.engine.forwarding import Context, Forwarding
 from services.engine.invites import Knock
 from services.engine.player_commands import Numbered, PlayerCommands
+from services.engine.sessions import Sessions
 from services.engine.shedding import Shedding
 from services.engine.tables import Tables
 from services.engine.watching import Answered, StreamEndReason, Watcher
@@ -63,7 +65,12 @@ class PlayStreams:
         forwarding: Forwarding,
         clock: Clock,
         shedding: Shedding,
+        revocations: Revocations,
+        sessions: Sessions | None,
     ) -> None:
+        """``sessions`` is None where a player may have several."""
+        self._revocations = revocations
+        self._sessions = sessions
         self._attaching = attaching
         self._shedding = shedding
         self._tables = tables
@@ -83,6 +90,7 @@ class PlayStreams:
         """
         with self._shedding.stream():
             attach = await self._attached(requests, identity)
+            self._revocations.refuse_ended(identity)
             after = attach.after_seq if attach.HasField("after_seq") else None
             try:
                 knock = Knock.of(identity, attach.invite)
@@ -91,8 +99,10 @@ class PlayStreams:
                 end = elsewhere(error, after)
                 await context.write(engine_pb2.PlayResponse(end=end).SerializeToString())
                 return
+            if self._sessions is not None:
+                await self._sessions.enter(identity)
             start = From(after, attach.with_view)
-            with watching(actor, identity, start, self._clock) as watcher:
+            with watching(actor, identity, start, self._revocations) as watcher:
                 carrying = Carrying(
                     self._tables, self._commands, self._forwarding, identity.player, context
                 )

@@ -9,6 +9,7 @@ from okey_runtime.access import AccessTable
 from okey_runtime.identity import Role
 from services.engine.everywhere import Everywhere
 from services.engine.players import Players
+from services.engine.revocations import RevocationList
 from services.engine.tables import Tables
 
 SERVICE: Final = "okey.api.engine.v1.PlayerDataService"
@@ -23,7 +24,14 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class PlayerDataServicer(players_pb2_grpc.PlayerDataServiceServicer):
     """Export and erasure of what the engine keeps."""
 
-    def __init__(self, players: Players, tables: Tables, everywhere: Everywhere) -> None:
+    def __init__(
+        self,
+        players: Players,
+        tables: Tables,
+        everywhere: Everywhere,
+        revocations: RevocationList,
+    ) -> None:
+        self._revocations = revocations
         self._players = players
         self._tables = tables
         self._everywhere = everywhere
@@ -43,9 +51,12 @@ class PlayerDataServicer(players_pb2_grpc.PlayerDataServiceServicer):
     async def ErasePlayer(
         self, request: players_pb2.ErasePlayerRequest, context: Context
     ) -> players_pb2.ErasePlayerResponse:
-        """Close the id; tables where it sat once forget its name too, at every engine."""
+        """Close the id and end its tokens; tables where it sat once forget its name too, at every
+        engine.
+        """
         player = request.player_id
         changed = await self._players.close(player, allow_unknown=request.allow_unknown)
+        await self._revocations.revoke_player(player)
         self._tables.forget(player)
         await self._everywhere.forget(player)
         return players_pb2.ErasePlayerResponse(changed=changed)

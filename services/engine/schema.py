@@ -206,3 +206,39 @@ players: Final = Table(
     Column("player", String(64), primary_key=True),
     Column("display_name", String(64), nullable=False),
 )
+
+# Tokens that were revoked: a player's issued before a moment, or one by its id. A row leaves once
+# no token that it means can live any longer.
+revocations: Final = Table(
+    "revocations",
+    metadata,
+    Column("kind", String(8), primary_key=True),
+    Column("id", String(128), primary_key=True),
+    Column("issued_before_ms", BigInteger, nullable=False),
+    Column("until_ms", BigInteger, nullable=False),
+    # A newer session of the player did it.
+    Column("is_replaced", Boolean, nullable=False),
+    # Where the newest change of the row stands among all; becomes visible in this order.
+    Column("position", BigInteger, nullable=False, unique=True),
+)
+revocations_until: Final = Index("revocations_until", revocations.c.until_ms)
+
+# One row, which whoever writes a revocation holds until the commit, as with ``feed``.
+revocation_positions: Final = Table(
+    "revocation_positions",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("last", BigInteger, nullable=False),
+)
+
+# Each player's newest session, where the platform allows a single one.
+sessions: Final = Table(
+    "sessions",
+    metadata,
+    Column("player", String(64), primary_key=True),
+    # The token's session id or else its token id, with a letter that says which.
+    Column("session", String(130), nullable=False),
+    Column("issued_ms", BigInteger, nullable=False),
+    Column("until_ms", BigInteger, nullable=False),
+)
+sessions_until: Final = Index("sessions_until", sessions.c.until_ms)

@@ -21,6 +21,7 @@ from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity, display_name
 from okey_runtime.interceptors import validates_itself, writes_itself
+from okey_runtime.revocation import Revocations
 from services.engine.attaching import Attaching
 from services.engine.errors import (
     ArrangedTooOften,
@@ -38,6 +39,7 @@ from services.engine.journal import Journal
 from services.engine.play import PlayStreams
 from services.engine.player_commands import PlayerCommands, asked_hold, request_of
 from services.engine.routes import Routes
+from services.engine.sessions import Sessions
 from services.engine.settings import EngineSettings
 from services.engine.shedding import Shedding
 from services.engine.tables import Tables
@@ -94,7 +96,12 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         invites: Invites,
         routes: Routes,
         forwarding: Forwarding,
+        revocations: Revocations,
+        sessions: Sessions | None,
     ) -> None:
+        """``sessions`` is None where a player may have several."""
+        self._revocations = revocations
+        self._sessions = sessions
         self.forwarding: Final = forwarding
         self._routes = routes
         self._tables = tables
@@ -109,7 +116,14 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self._commands = PlayerCommands(settings.hold_wait_ms, settings.command_timeout_ms)
         self._attaching = Attaching(settings.engine_name, invites, routes)
         self._streams = PlayStreams(
-            tables, self._attaching, self._commands, forwarding, clock, shedding
+            tables,
+            self._attaching,
+            self._commands,
+            forwarding,
+            clock,
+            shedding,
+            revocations,
+            sessions,
         )
         self._arranged: OrderedDict[str, int] = OrderedDict()
 
@@ -277,12 +291,14 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
             end = elsewhere(error, after)
             await context.write(engine_pb2.WatchTableResponse(end=end).SerializeToString())
             return
+        if self._sessions is not None:
+            await self._sessions.enter(identity)
         start = From(after, request.with_view)
         if actor.table.seat_of(identity.player) < 0:
             self._shedding.refuse_if_busy()
         with (
             self._shedding.stream(),
-            watching(actor, identity, start, self._clock) as watcher,
+            watching(actor, identity, start, self._revocations) as watcher,
         ):
             end = await follow(actor, watcher, start, self._clock, context.write)
             await context.write(engine_pb2.WatchTableResponse(end=end).SerializeToString())

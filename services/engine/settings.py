@@ -47,6 +47,8 @@ class EngineSettings(ServiceSettings):
     """How many rows may wait for the database before they are."""
     most_streams: int = Field(default=20_000, ge=1)
     """How many streams may be open at once."""
+    single_session: bool = False
+    """Whether a player who comes to a table with a newer session's token ends the older session."""
 
     replay_rows_per_s: int = Field(default=2_000, ge=1)
     """How many old rows all subscribers together may be sent in a second; new ones go at once."""

@@ -3,9 +3,12 @@
 import asyncio
 from collections.abc import Sequence
 
+import grpc
+
 from okey_client import OkeyClient
 from okey_runtime.access import AccessTable
 from okey_runtime.keys import load_signing_key
+from okey_runtime.revocation_feed import follow_from_engine
 from okey_runtime.server import ServiceServer
 from services.gateway.caller import current_token
 from services.gateway.guests import Guests
@@ -26,6 +29,7 @@ class GatewayApp:
     def __init__(self, settings: GatewaySettings) -> None:
         self._settings = settings
         self._client: OkeyClient | None = None
+        self._channel: grpc.aio.Channel | None = None
         self._shared: Shared | None = None
         self._web: WebServer | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -83,7 +87,9 @@ class GatewayApp:
         bounds = Bounds(
             settings.gateway_queue_frames, settings.gateway_hello_ms, settings.gateway_cut_grace_ms
         )
-        self._shared = Shared(self._client, host.verifier, sessions, bounds, host.clock)
+        self._shared = Shared(
+            self._client, host.verifier, host.revocations, sessions, bounds, host.clock
+        )
         web = make_web(self._shared, self._guests(host), host.readiness, settings.hosts)
         self._web = WebServer(
             web,
@@ -93,8 +99,20 @@ class GatewayApp:
         )
         host.status.fact("page", lambda: self.url)
         host.status.figure("connections", sessions.__len__)
+        self._follow_revocations(host)
         self._serving = host.spawn(self._web.run_until_stopped(), "web")
         await self._web.wait_ready()
+
+    def _follow_revocations(self, host: ServiceServer) -> None:
+        """With a token of its own the gateway follows the list; without one it leaves that to the
+        services, which refuse its players' calls.
+        """
+        settings = self._settings
+        if host.tokens.are_set:
+            token = host.tokens.to("engine")
+            name = settings.tls_engine_name
+            self._channel = host.dial(settings.engine_address, token, tls_name=name)
+        follow_from_engine(host, self._channel)
 
     async def drain(self) -> None:
         """Send every connection away, then take no more requests."""
@@ -106,6 +124,8 @@ class GatewayApp:
 
     async def close(self) -> None:
         """Close the connections to the services, and the port."""
+        if self._channel is not None:
+            await self._channel.close()
         if self._client is not None:
             await self._client.close()
         if self._web is not None:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-from okey_runtime.errors import RpcFailure
+from okey_runtime.errors import RpcFailure, Unauthenticated
+from okey_runtime.revocation import TokenExpired
+from services.gateway.failures import failure_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,11 @@ SLOW_READER: Final = Ending("SLOW_READER", 4008)
 def refused(failure: RpcFailure) -> Ending:
     """The token does not let its holder in."""
     return Ending(failure.reason, 4001, is_resumable=False, failure=failure)
+
+
+def over(why: Unauthenticated) -> Ending:
+    """The token has ended while the connection was open; only an expired one is renewed."""
+    return TOKEN_EXPIRED if isinstance(why, TokenExpired) else refused(failure_for(why))
 
 
 def crowded(failure: RpcFailure) -> Ending:

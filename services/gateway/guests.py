@@ -65,6 +65,8 @@ class Guests:
             ttl_ms=self._ttl_ms,
             name=shown,
             audience=self._audience,
+            # A token that is renewed goes on with the session, so that it replaces no other.
+            session_id=(known.session_id if known and is_guest else "") or secrets.token_hex(8),
         )
         return GuestSession(token, player, shown, now_ms + self._ttl_ms)
 

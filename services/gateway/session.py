@@ -12,9 +12,10 @@ from okey_client import OkeyClient
 from okey_runtime.access import RoleRefused, TokenMissing
 from okey_runtime.auth import TokenExpired, TokenVerifier
 from okey_runtime.clock import Clock
-from okey_runtime.errors import MalformedRequest
+from okey_runtime.errors import MalformedRequest, Unauthenticated
 from okey_runtime.identity import Identity
 from okey_runtime.logging import log_context
+from okey_runtime.revocation import Revocations
 from okey_runtime.trace import adopt_trace
 from services.gateway import ending, frames
 from services.gateway.caller import speaking_with
@@ -48,6 +49,7 @@ class Shared:
 
     client: OkeyClient
     verifier: TokenVerifier
+    revocations: Revocations
     sessions: Sessions
     bounds: Bounds
     clock: Clock
@@ -122,7 +124,7 @@ class Session:
             else:
                 held.enter_context(speaking_with(hello["token"]))
                 held.enter_context(log_context(player_id=player.subject))
-                group.create_task(self._expire(player))
+                held.enter_context(self._shared.revocations.until_end(player, self._over))
                 await self._converse(hello, player, group)
 
     async def _hello(self) -> Json:
@@ -156,11 +158,8 @@ class Session:
         except WebSocketDisconnect:
             self._outbox.abandon()
 
-    async def _expire(self, player: Identity) -> None:
-        clock = self._shared.clock
-        left_ms = player.expires_ms - clock.now_ms()
-        await clock.sleep_until_ms(clock.monotonic_ms() + left_ms)
-        self._outbox.end(ending.TOKEN_EXPIRED)
+    def _over(self, why: Unauthenticated) -> None:
+        self._outbox.end(ending.over(why))
 
     async def _receive(self) -> str | bytes:
         """The next frame, which may also come as bytes. Raises ``WebSocketDisconnect``."""

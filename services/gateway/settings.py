@@ -1,7 +1,7 @@
 """Settings of the gateway beside those of every service."""
 
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -53,6 +53,15 @@ class GatewaySettings(ServiceSettings):
         if not _names(text):
             raise ValueError("name at least one host, such as play.example.org")
         return text
+
+    @model_validator(mode="after")
+    def _guests_tokens_are_taken(self) -> Self:
+        if self.gateway_guest_token_ms > self.player_token_max_life_ms:
+            raise ValueError(
+                f"OKEY_GATEWAY_GUEST_TOKEN_MS is {self.gateway_guest_token_ms}, and a player's "
+                f"token may live for OKEY_PLAYER_TOKEN_MAX_LIFE_MS={self.player_token_max_life_ms}"
+            )
+        return self
 
     @property
     def hosts(self) -> frozenset[str]:

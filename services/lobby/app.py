@@ -10,6 +10,7 @@ from redis.asyncio import Redis
 from okey.api.lobby.v1 import lobby_pb2_grpc, operator_pb2_grpc
 from okey_runtime.access import AccessTable
 from okey_runtime.checks import peer_check, redis_check
+from okey_runtime.revocation_feed import follow_from_engine
 from okey_runtime.server import ServiceServer
 from okey_runtime.shared_redis import SharedRedis
 from services.lobby import (
@@ -99,7 +100,9 @@ class LobbyApp:
             settings.redis_url, host.clock, settings.redis_budget_ms, MAX_CONNECTIONS
         )
         tables = TableList(self._redis, engine, host.clock)
-        self._watches = ListWatches(tables, host.clock, settings.most_list_watchers)
+        self._watches = ListWatches(
+            tables, host.clock, settings.most_list_watchers, host.revocations
+        )
         limits = Limits(
             self._redis,
             host.clock,
@@ -112,6 +115,7 @@ class LobbyApp:
         operators = LobbyOperatorServicer(quick_match.tickets, quick_match.window, host.clock)
         operator_pb2_grpc.add_LobbyOperatorServiceServicer_to_server(operators, host.grpc)
         host.spawn(tables.run(), "table-list")
+        follow_from_engine(host, self._keep(host.dial(address, own("engine"), tls_name=name)))
         host.status.check("redis", redis_check(self._redis))
         called = {
             "engine": (address, name),
@@ -161,7 +165,7 @@ class LobbyApp:
         self._matchmaker = Matchmaker(
             groups, Seating(groups, seats, clock), filling, bank.is_open, window, clock
         )
-        self._ticket_watch = TicketWatch(tickets, window, clock)
+        self._ticket_watch = TicketWatch(tickets, window, clock, host.revocations)
         host.spawn(self._matchmaker.run(), "matchmaker")
         host.spawn(self._matchmaker.keep(), "group-leases")
         host.spawn(self._ticket_watch.run(), "ticket-watch")

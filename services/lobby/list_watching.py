@@ -6,9 +6,9 @@ from typing import Final
 
 from okey.api.lobby.v1 import lobby_pb2
 from okey.errors import Exhausted
-from okey_runtime.auth import TokenExpired
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Identity
+from okey_runtime.revocation import Revocations
 from services.lobby.listing import NewestListing
 from services.lobby.metrics import LIST_WATCHERS
 from services.lobby.table_list import RENEWAL_MS
@@ -55,7 +55,10 @@ class Shown:
 class ListWatches:
     """The open streams of this replica, at most so many."""
 
-    def __init__(self, tables: NewestListing, clock: Clock, most: int) -> None:
+    def __init__(
+        self, tables: NewestListing, clock: Clock, most: int, revocations: Revocations
+    ) -> None:
+        self._revocations = revocations
         self._tables = tables
         self._clock = clock
         self._most = most
@@ -75,6 +78,7 @@ class ListWatches:
             WatchersExhausted: too many streams are open.
             TableListUnavailable: there is no list any more.
             LobbyStopping, TokenExpired: to be watched again.
+            TokenRevoked, SessionReplaced: the player has to sign in again.
         """
         with self._place():
             shown = Shown()
@@ -84,8 +88,7 @@ class ListWatches:
                     yield step
                 if self._is_stopping:
                     raise LobbyStopping("this replica stops: watch again")
-                if self._clock.now_ms() >= caller.expires_ms:
-                    raise TokenExpired("the token has expired: watch again with a new one")
+                self._revocations.refuse_ended(caller)
                 await self._clock.sleep_until_ms(self._clock.monotonic_ms() + RENEWAL_MS)
 
     @contextmanager

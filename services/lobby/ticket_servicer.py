@@ -73,7 +73,7 @@ class TicketServicer:
     ) -> AsyncIterator[lobby_pb2.WatchTicketResponse]:
         """The newest ticket at each change, kept alive, until it is over or the token ends."""
         caller = current_identity()
-        async for ticket in self._quick.watch.follow(caller.subject, caller.expires_ms):
+        async for ticket in self._quick.watch.follow(caller):
             yield lobby_pb2.WatchTicketResponse(ticket=self._shown(ticket))
 
     async def CancelTicket(

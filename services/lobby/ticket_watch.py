@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from okey.errors import OkeyError, Unavailable
-from okey_runtime.auth import TokenExpired
 from okey_runtime.background import repeat
 from okey_runtime.clock import Clock
+from okey_runtime.identity import Identity
+from okey_runtime.revocation import Revocations
 from services.lobby.metrics import TICKET_WATCHERS
 from services.lobby.ticket import QuickMatchUnavailable, Ticket, TicketNotFound
 from services.lobby.ticket_store import Shown, TicketStore, ticket_of
@@ -31,9 +32,9 @@ class LobbyStopping(Unavailable):
 class _Watcher:
     """One open stream: what it was shown last, and what it is to be told next."""
 
-    def __init__(self, player: str, expires_ms: int) -> None:
-        self.player = player
-        self.expires_ms = expires_ms
+    def __init__(self, caller: Identity) -> None:
+        self.player = caller.subject
+        self.caller = caller
         self.shown: Shown | None = None
         self.since_ms = 0
         self.reach = 0
@@ -59,7 +60,14 @@ class _Watcher:
 class TicketWatch:
     """Follows the tickets of players who look on, and keeps those tickets alive by it."""
 
-    def __init__(self, tickets: TicketStore, window: RatingWindow, clock: Clock) -> None:
+    def __init__(
+        self,
+        tickets: TicketStore,
+        window: RatingWindow,
+        clock: Clock,
+        revocations: Revocations,
+    ) -> None:
+        self._revocations = revocations
         self._tickets = tickets
         self._window = window
         self._clock = clock
@@ -76,17 +84,17 @@ class TicketWatch:
         for watcher in self._watchers:
             watcher.tell(_stopping())
 
-    async def follow(self, player: str, expires_ms: int) -> AsyncIterator[Ticket]:
+    async def follow(self, caller: Identity) -> AsyncIterator[Ticket]:
         """The player's newest ticket now and at each change, until it is over.
 
         Raises:
             TicketNotFound: there is none, or it is forgotten.
             QuickMatchUnavailable: Redis is away.
             LobbyStopping: this replica stops.
-            TokenExpired: the wall time ``expires_ms`` has come.
+            TokenExpired, TokenRevoked, SessionReplaced: the caller's token is over.
         """
-        watcher = _Watcher(player, expires_ms)
-        self._tell(watcher, (await self._tickets.touch_unread([player]))[0])
+        watcher = _Watcher(caller)
+        self._tell(watcher, (await self._tickets.touch_unread([watcher.player]))[0])
         self._watchers.add(watcher)
         TICKET_WATCHERS.inc()
         try:
@@ -120,7 +128,8 @@ class TicketWatch:
     def _tell(self, watcher: _Watcher, shown: Shown) -> None:
         """Tell what has changed; most of the time that is nothing, and nothing is read."""
         now_ms = self._clock.now_ms()
-        is_due = self._is_stopping or now_ms >= watcher.expires_ms
+        over = self._revocations.ended(watcher.caller)
+        is_due = self._is_stopping or over is not None
         if watcher.shown is not None and not is_due and not self._is_news(watcher, shown, now_ms):
             return
         ticket = ticket_of(watcher.player, shown)
@@ -136,8 +145,8 @@ class TicketWatch:
             watcher.tell(ticket)
         elif self._is_stopping:
             watcher.tell(_stopping())
-        elif now_ms >= watcher.expires_ms:
-            watcher.tell(TokenExpired("the token has expired: watch again with a new one"))
+        elif over is not None:
+            watcher.tell(over)
         else:
             watcher.shown, watcher.shown_ms = shown, now_ms
             watcher.since_ms = ticket.since_ms

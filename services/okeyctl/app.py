@@ -1,14 +1,9 @@
 """``okeyctl``: the command for operators and integrators; one group of commands a file."""
 
 import asyncio
-from collections.abc import Collection
-from typing import Annotated
 
 import typer
 
-from okey_runtime.audiences import PUBLIC_ROLES
-from okey_runtime.auth import Role
-from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from services.okeyctl import (
     config_commands,
     offline_commands,
@@ -18,14 +13,13 @@ from services.okeyctl import (
     shards,
     table_commands,
     ticket_commands,
+    token_commands,
     wallet_commands,
 )
 from services.okeyctl.demo.platform import PlatformDidNotStart
 from services.okeyctl.demo.run import DidNotHappen, run_demo
 from services.okeyctl.doctor.command import doctor
-from services.okeyctl.ending import failures, refusals, refuse
-from services.okeyctl.options import DataDir
-from services.okeyctl.reach import CALLEES, dev_token, signing_key
+from services.okeyctl.ending import failures, refuse
 from services.okeyctl.sections import Sections
 
 # Typer's Rich help shows flags as if they took a value.
@@ -47,6 +41,7 @@ app.add_typer(player_commands.app, name="player")
 app.add_typer(ticket_commands.app, name="tickets")
 app.add_typer(shards.app, name="shards")
 app.add_typer(config_commands.app, name="config")
+app.add_typer(token_commands.app, name="token")
 app.command()(wallet_commands.statement)
 app.command()(wallet_commands.audit)
 app.command()(round_commands.verify)
@@ -67,61 +62,6 @@ def run() -> None:
 def every_command(ctx: typer.Context) -> None:
     """What all commands have in common: how they end where a file or the output fails."""
     ctx.with_resource(failures())
-
-
-@app.command()
-def token(
-    player: Annotated[str, typer.Option(help="Who it speaks for: the token's subject.")],
-    name: Annotated[str, typer.Option(help="The name that others see at the table.")] = "",
-    role: Annotated[list[Role] | None, typer.Option(help="May be repeated; else player.")] = None,
-    callee: Annotated[
-        str | None,
-        typer.Option(
-            "--for", metavar="SERVICE", help="Whom an operator or a service calls with it."
-        ),
-    ] = None,
-    ttl: Annotated[int, typer.Option(min=1, help="Seconds until it ends.")] = 12 * 3600,
-    data_dir: DataDir = DEFAULT_DATA_DIR,
-) -> None:
-    """Make a token, for platforms of this machine.
-
-    A player's and an integrator's is good on every service; an operator's and a service's on one,
-    which --for names: lobby, engine, wallet, rating, bots, gateway, or peer among engines.
-
-    The key of the one that runs signs it, else this user's, which production refuses; standard
-    error tells which file that was.
-    """
-    roles = role or [Role.PLAYER]
-    with refusals():
-        for_whom = _callee(roles, callee)
-        signing = signing_key(data_dir)
-        try:
-            made = dev_token(signing.key, player, roles, name, ttl * 1000, for_whom)
-        except ValueError as error:
-            refuse(str(error))
-    # Told of a token that was handed out only: a full disk is refused here, in one line.
-    print(made, flush=True)
-    typer.echo(f"okeyctl: {signing.origin}", err=True)
-
-
-def _callee(roles: Collection[Role], callee: str | None) -> str:
-    """Whom the token is for, "" for all. Ends the command where no service would take it."""
-    private = sorted(set(roles) - PUBLIC_ROLES)
-    public = sorted(set(roles) & PUBLIC_ROLES)
-    if private and public:
-        refuse(
-            f"{private[0]} and {public[0]} need two tokens: {public[0]}'s is for every service, "
-            f"{private[0]}'s for the one that --for names"
-        )
-    if private and callee not in CALLEES:
-        given = "was not given" if callee is None else f"names {callee!r}, which is none"
-        refuse(
-            f"a token with the role {private[0]} is good on one service, and --for {given}: "
-            f"name one of {', '.join(CALLEES)}"
-        )
-    if public and callee is not None:
-        refuse(f"a token with the role {public[0]} is good on every service: leave --for out")
-    return callee or ""
 
 
 @app.command()

@@ -3,22 +3,24 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import grpc
 from redis.asyncio import Redis
 
 from okey.api.rating.v1 import rating_pb2_grpc
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey_runtime.access import AccessTable
-from okey_runtime.checks import redis_check, tell_database
-from okey_runtime.config import ServiceSettings
+from okey_runtime.checks import peer_check, redis_check, tell_database
 from okey_runtime.database import Database
 from okey_runtime.migrations import check_schema, migrate
 from okey_runtime.patience import until_there
 from okey_runtime.redis import open_redis
+from okey_runtime.revocation_feed import follow_from_engine
 from okey_runtime.server import ServiceServer
 from services.rating.board_cache import BoardCache
 from services.rating.leaderboard import Leaderboard
 from services.rating.rulebook import RuleBook
 from services.rating.servicer import ACCESS, SERVICE, RatingServicer
+from services.rating.settings import RatingSettings
 from services.rating.store import RatingStore
 
 MIGRATIONS = Path(__file__).with_name("migrations")
@@ -33,13 +35,14 @@ class RatingApp:
     replicas.
     """
 
-    def __init__(self, settings: ServiceSettings) -> None:
+    def __init__(self, settings: RatingSettings) -> None:
         self._settings = settings
         self._database: Database | None = None
         self._redis: Redis | None = None
+        self._channel: grpc.aio.Channel | None = None
 
     @property
-    def settings(self) -> ServiceSettings:
+    def settings(self) -> RatingSettings:
         """The service's settings."""
         return self._settings
 
@@ -77,12 +80,25 @@ class RatingApp:
         tell_database(host.status, self._database, url, host.clock, MIGRATIONS)
         if self._redis is not None:
             host.status.check("redis", redis_check(self._redis))
+        self._call_engine(host)
+
+    def _call_engine(self, host: ServiceServer) -> None:
+        """Follow the list of revoked tokens, and see whether the engine answers."""
+        address = self._settings.engine_address
+        if address is not None and host.tokens.are_set:
+            self._channel = host.dial(
+                address, host.tokens.to("engine"), tls_name=self._settings.tls_engine_name
+            )
+            host.status.check("engine", peer_check(self._channel, address, host.clock))
+        follow_from_engine(host, self._channel)
 
     async def drain(self) -> None:
         """Nothing to hand over: every call is one transaction."""
 
     async def close(self) -> None:
         """Close the connections once what is under way has ended."""
+        if self._channel is not None:
+            await self._channel.close()
         if self._database is not None:
             await self._database.close()
         if self._redis is not None:

@@ -98,7 +98,7 @@ def plan_children(
             environment = _common(own, tokens) | _special(part, data_dir, urls, called)
             if part.kind == GATEWAY:
                 environment |= _gateway(own, called)
-            elif Role(part.kind) in CALLED_BY:
+            if Role(part.kind) in CALLED_BY:
                 environment["OKEY_SERVICE_TOKEN_DIR"] = str(tokens.folder(Role(part.kind)))
             command = (sys.executable, "-m", f"services.{part.kind}")
             plans.append(ChildPlan(*_names(part), command, base | environment, own))
@@ -135,7 +135,7 @@ def _special(
             key = {"OKEY_CHAIN_KEY_FILE": str(chain_key_file(data_dir))}
             return database | key | {"OKEY_ENGINE_ADDRESS": targets["engine"]}
         case "rating":
-            return database | redis
+            return database | redis | {"OKEY_ENGINE_ADDRESS": targets["engine"]}
         case "lobby":
             return called | redis
         case _:
@@ -143,7 +143,7 @@ def _special(
 
 
 def _gateway(ports: Ports, targets: Mapping[str, str]) -> dict[str, str]:
-    """It speaks with its players' tokens, and makes those of guests."""
+    """It speaks with its players' tokens, makes those of guests, and follows the revoked ones."""
     called = ("lobby", "engine", "wallet", "rating")
     return {f"OKEY_{kind.upper()}_ADDRESS": targets[kind] for kind in called} | {
         "OKEY_GATEWAY_PORT": str(ports.page),

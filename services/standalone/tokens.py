@@ -20,6 +20,8 @@ CALLED_BY: Final[Mapping[Role, tuple[str, ...]]] = {
     Role.LOBBY: ("engine", "wallet", "rating"),
     Role.ENGINE: ("wallet", "rating", "bots", PEER),
     Role.WALLET: ("engine",),
+    Role.RATING: ("engine",),
+    Role.GATEWAY: ("engine",),
 }
 """Whom each service calls by its own role; who is not here calls nobody."""
 

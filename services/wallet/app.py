@@ -19,6 +19,7 @@ from okey_runtime.logging import get_logger
 from okey_runtime.migrations import check_schema, migrate
 from okey_runtime.patience import until_there
 from okey_runtime.production import Unsafe
+from okey_runtime.revocation_feed import follow_from_engine
 from okey_runtime.server import ServiceServer
 from services.wallet.approvals_audit import keep_limit
 from services.wallet.auditing import Auditor
@@ -76,8 +77,8 @@ class WalletSettings(ServiceSettings):
     approval_expires_ms: int = Field(default=APPROVAL_EXPIRES_MS, ge=1_000)
     """How long such a request waits for the other operator."""
     engine_address: str | None = None
-    """host:port or dns:///name:port of the engine, whose money events audits compare; needs
-    ``OKEY_SERVICE_TOKEN_DIR`` too.
+    """host:port or dns:///name:port of the engine, whose money events audits compare, and
+    whose list of revoked tokens is followed; needs ``OKEY_SERVICE_TOKEN_DIR`` too.
     """
 
     @property
@@ -190,6 +191,7 @@ class WalletApp:
         tell_database(host.status, database, settings.database_url, host.clock, MIGRATIONS)
         look = ledger_check(auditor, host.clock, settings.audit_every_ms)
         host.status.check("ledger", look)
+        follow_from_engine(host, self._channel)
         if self._channel is not None and settings.engine_address is not None:
             look = peer_check(self._channel, settings.engine_address, host.clock)
             host.status.check("engine", look)
@@ -221,8 +223,7 @@ class WalletApp:
 
     def _engine(self, host: ServiceServer) -> EngineClient | None:
         settings = self._settings
-        has_token = settings.service_token_dir or settings.service_token_file
-        if settings.engine_address is None or has_token is None:
+        if settings.engine_address is None or not host.tokens.are_set:
             return None
         token = host.tokens.to("engine")
         name = settings.tls_engine_name

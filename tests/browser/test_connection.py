@@ -76,7 +76,13 @@ async def test_after_a_break_it_resumes_and_sends_what_was_not_answered(modules:
 
 
 @pytest.mark.parametrize(
-    ("reason", "told"), [("TOKEN_EXPIRED", "TokenEnded"), ("TOKEN_INVALID", "SignedOut")]
+    ("reason", "told"),
+    [
+        ("TOKEN_EXPIRED", "TokenEnded"),
+        ("TOKEN_INVALID", "SignedOut"),
+        ("TOKEN_REVOKED", "SignedOut"),
+        ("SESSION_REPLACED", "SignedOut"),
+    ],
 )
 async def test_an_ended_token_is_renewed_and_a_wrong_one_signs_out(
     modules: Modules, reason: str, told: str

@@ -18,6 +18,7 @@ from okey_runtime.clock import VirtualClock
 from okey_runtime.database import Database, Isolation
 from okey_runtime.identity import Identity, Role, set_current_identity
 from okey_runtime.migrations import migrate
+from okey_runtime.revocation import Revocations
 from okey_runtime.unread import Cut, StreamNotRead
 from services.engine import event_servicer
 from services.engine.app import MIGRATIONS
@@ -244,7 +245,7 @@ async def test_a_stream_is_open_while_rows_that_come_next_are_archived(
     expires_ms = clock.now_ms() + 600_000
     set_current_identity(Identity("team", frozenset({Role.INTEGRATOR}), "", expires_ms))
     async with aclosing(
-        rows_of(EventServicer(reader, clock, shedding, Pace(1_000_000, clock)))
+        rows_of(EventServicer(reader, clock, shedding, Pace(1_000_000, clock), Revocations(clock)))
     ) as stream:
         for _ in range(PAGE_ROWS):
             await anext(stream)
@@ -274,7 +275,7 @@ async def test_a_stream_of_which_nothing_is_taken_is_cut(
     expires_ms = clock.now_ms() + 600_000
     set_current_identity(Identity("team", frozenset({Role.INTEGRATOR}), "", expires_ms))
     subscribe: Any = EventServicer(
-        Feed(database, clock), clock, shedding, Pace(1_000_000, clock)
+        Feed(database, clock), clock, shedding, Pace(1_000_000, clock), Revocations(clock)
     ).Subscribe
     with pytest.raises(StreamNotRead):
         await subscribe(events_pb2.SubscribeRequest(), Unread())
@@ -381,7 +382,7 @@ async def test_old_rows_are_replayed_at_the_pace_that_all_subscribers_share(
     set_current_identity(
         Identity("team", frozenset({Role.INTEGRATOR}), "", clock.now_ms() + 600_000)
     )
-    servicer = EventServicer(reader, clock, shedding, Pace(1, clock))
+    servicer = EventServicer(reader, clock, shedding, Pace(1, clock), Revocations(clock))
     first, second = rows_of(servicer), rows_of(servicer)
     assert await anext(first)
     waiting = asyncio.ensure_future(anext(second))
@@ -400,7 +401,9 @@ async def test_new_rows_go_at_once(database: Database) -> None:
     set_current_identity(
         Identity("team", frozenset({Role.INTEGRATOR}), "", clock.now_ms() + 600_000)
     )
-    async with aclosing(rows_of(EventServicer(reader, clock, shedding, Pace(1, clock)))) as stream:
+    async with aclosing(
+        rows_of(EventServicer(reader, clock, shedding, Pace(1, clock), Revocations(clock)))
+    ) as stream:
         for seq in range(1, 4):
             await store.append([replace(row(A, seq), at_ms=clock.now_ms())])
             reader.news()

@@ -89,7 +89,7 @@ def test_who_keeps_something_in_redis_finds_the_dev_valkey(
     assert secret(settings.redis_url) == f"redis://valkey:{port}/0"
 
 
-@pytest.mark.parametrize("service", ["engine", "lobby"])
+@pytest.mark.parametrize("service", ["engine", "lobby", "wallet", "rating"])
 def test_services_that_call_others_have_a_token(
     service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

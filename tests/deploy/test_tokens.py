@@ -29,7 +29,7 @@ def verifier(folder: Path, jwks: str, service: str) -> TokenVerifier:
     )
 
 
-@pytest.mark.parametrize("role", CALLED_BY)
+@pytest.mark.parametrize("role", tokens.CALLERS)
 def test_a_service_shows_each_callee_the_role_it_has(role: Role, tmp_path: Path) -> None:
     made = tokens.secrets(tokens.cluster_key(), SystemClock())
     shown = made[f"{role}-service-token"]

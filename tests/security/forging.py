@@ -51,6 +51,11 @@ def bad_tokens(folder: Path, callee: str) -> Iterator[tuple[str, str, str]]:
     yield "alg none", "TOKEN_INVALID", f"{_part({'alg': 'none', 'kid': key.kid})}.{claims}."
     yield "HS256 with the public key", "TOKEN_INVALID", _symmetric(key, claims)
     yield "RS256 under an Ed25519 kid", "TOKEN_INVALID", _rsa(str(key.kid), claims)
+    yield "of another type", "TOKEN_INVALID", _odd(key, claims, typ="dpop+jwt")
+    yield "with an unencoded payload", "TOKEN_INVALID", _odd(key, claims, b64=False, crit=["b64"])
+    yield "with its own key", "TOKEN_INVALID", _odd(key, claims, jwk=key.as_dict(private=False))
+    yield "with a claim twice", "TOKEN_INVALID", _odd(key, _doubled(claims))
+    yield "for too long", "TOKEN_LIVES_TOO_LONG", token(key, ttl_ms=24 * HOUR_MS + 1_000)
     yield "no token at all", "TOKEN_INVALID", "x"
 
 
@@ -64,6 +69,19 @@ def _rsa(kid: str, claims: str) -> str:
     key = RSAKey.generate_key(2048, {"kid": kid})
     read = json.loads(base64.urlsafe_b64decode(claims + "=="))
     return jwt.encode({"alg": "RS256", "kid": kid}, read, key)
+
+
+def _odd(key: OKPKey, claims: str, **header: Any) -> str:
+    """Signed well by the trusted key, with more in its header."""
+    body = f"{_part({'alg': 'EdDSA', 'kid': key.kid, **header})}.{claims}"
+    private: Any = key.private_key
+    return f"{body}.{_encoded(private.sign(body.encode()))}"
+
+
+def _doubled(claims: str) -> str:
+    """The subject stands there twice, the second time another one."""
+    read = base64.urlsafe_b64decode(claims + "==")
+    return _encoded(read[:-1] + b', "sub": "fatma"}')
 
 
 def _changed(claims: str) -> str:

@@ -14,9 +14,11 @@ from okey.api.engine.v1 import engine_pb2
 from okey_runtime.channel import open_channel
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
+from services.engine.settings import EngineSettings
 from services.engine.shards import SHARD_COUNT
 from services.lobby.app import LobbyApp
 from services.lobby.settings import LobbySettings
+from tests.fixtures.valkey import free_port
 from tests.integration.engine.platform import Platform
 from tests.security.rpcs import Rpc
 
@@ -43,10 +45,16 @@ class Outcome:
 class Everything(Platform):
     """The platform with its lobby; ``call`` makes any call with any bytes."""
 
-    def __init__(self, folder: Path, clock_factor: int, redis_url: SecretStr) -> None:
+    def __init__(
+        self, folder: Path, clock_factor: int, redis_url: SecretStr, **engine: Any
+    ) -> None:
+        """``engine`` are settings of the engine beside the usual ones."""
         super().__init__(folder, clock_factor, f"sqlite:///{folder / 'engine.db'}")
         self.folder = folder
         self._redis_url = redis_url
+        self._engine = engine
+        # Known before it serves: wallet and rating start first, and follow its list.
+        self._engine_port = free_port()
         self._raw: dict[str, grpc.aio.Channel] = {}
 
     async def start(self, engines: int = 1) -> None:
@@ -64,7 +72,19 @@ class Everything(Platform):
 
     def _shared(self, name: str) -> dict[str, Any]:
         """One address shows every wrong token there is: none is left unlooked at."""
-        return {**super()._shared(name), "bad_tokens_burst": 1_000_000}
+        shared = super()._shared(name) | {
+            "revocations_every_ms": 20,
+            "bad_tokens_burst": 1_000_000,
+        }
+        if name in ("wallet", "rating"):
+            shared["engine_address"] = f"127.0.0.1:{self._engine_port}"
+            shared["service_token_dir"] = self.issuer.service_token_dir(self.folder, Role(name))
+        return shared
+
+    def engine_settings(self, **settings: Any) -> EngineSettings:
+        if "engine_name" not in settings:
+            settings = {"listen_port": self._engine_port, **self._engine, **settings}
+        return super().engine_settings(**settings)
 
     def address(self, home: str) -> str:
         """Where the process listens."""
@@ -143,9 +163,9 @@ async def balanced(world: Platform) -> None:
 
 @asynccontextmanager
 async def everything(
-    folder: Path, redis_url: SecretStr, clock_factor: int = 1
+    folder: Path, redis_url: SecretStr, clock_factor: int = 1, **engine: Any
 ) -> AsyncIterator[Everything]:
-    running = Everything(folder, clock_factor, redis_url)
+    running = Everything(folder, clock_factor, redis_url, **engine)
     try:
         await running.start()
         yield running

@@ -175,8 +175,6 @@ async def test_people_sit_down_and_pay_over_mutual_tls(world: Encrypted) -> None
 async def test_every_pair_of_services_speaks_mutual_tls(world: Encrypted) -> None:
     """Whoever calls another finds it, with its own certificate and token."""
     auditing = WalletSettings(
-        engine_address=world.engine_address,
-        service_token_dir=world.issuer.service_token_dir(world.folder, Role.WALLET),
         **{**world._shared("wallet"), "database_url": f"sqlite:///{world.folder}/second-wallet.db"},
     )
     second = await world.start_beside("second")

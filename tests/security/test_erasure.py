@@ -9,7 +9,13 @@ import pytest
 from redis import Redis
 from typer.testing import CliRunner
 
-from okey.api.engine.v1 import engine_pb2, players_pb2, players_pb2_grpc, table_pb2
+from okey.api.engine.v1 import (
+    engine_pb2,
+    engine_pb2_grpc,
+    players_pb2,
+    players_pb2_grpc,
+    table_pb2,
+)
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from okey.api.rating.v1 import rating_pb2
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
@@ -46,9 +52,15 @@ async def refusal(world: Everything, player: str) -> str:
     return from_rpc_error(why.value).reason
 
 
+async def later(world: Everything, player: str, to: str = "") -> grpc.aio.Channel:
+    """As the player with a token that was given out after an erasure, which revokes all before."""
+    token = world.issuer.token(player, ahead_ms=20_000)
+    return await world.channel_with(fixed_token(token), to=to)
+
+
 async def join(world: Everything, table_id: str, player: str) -> str:
     """Why the player cannot join."""
-    channel = await world.channel(player, to="lobby")
+    channel = await later(world, player, to="lobby")
     request = lobby_pb2.JoinTableRequest(table_id=table_id, request_id=world.request_id())
     return (await refused(lobby_pb2_grpc.LobbyServiceStub(channel).JoinTable(request))).reason
 
@@ -115,9 +127,10 @@ async def test_an_erased_player_is_gone_for_good(world: Everything) -> None:
     )
     open_table = await world.open_table("host")
     assert await join(world, open_table, "leaver") == "PLAYER_CLOSED"
-    as_player = await world.channel("leaver", to="wallet")
+    as_player = await later(world, "leaver", to="wallet")
     own = await wallet_pb2_grpc.WalletServiceStub(as_player).GetAccount(account)
     assert own.balance == 0
+    stub = engine_pb2_grpc.TableServiceStub(await later(world, "leaver"))
     where = stub.WhereAmI(engine_pb2.WhereAmIRequest())
     assert (await refused(where)).reason == "PLAYER_CLOSED"
     assert await enqueue(world, "leaver") == "PLAYER_CLOSED"
@@ -204,7 +217,7 @@ async def test_an_id_that_nobody_has_seen_is_closed_only_where_that_is_said(
 
 async def enqueue(world: Everything, player: str) -> str:
     """Why the player gets no ticket; "" if it waits."""
-    stub = lobby_pb2_grpc.LobbyServiceStub(await world.channel(player, to="lobby"))
+    stub = lobby_pb2_grpc.LobbyServiceStub(await later(world, player, to="lobby"))
     request = lobby_pb2.EnqueueTicketRequest(terms=lobby_pb2.TableTerms(seat_count=4, stake=100))
     try:
         await stub.EnqueueTicket(request)
@@ -224,7 +237,7 @@ async def test_no_ticket_outlives_an_erasure_beside_which_it_was_handed_in(
 ) -> None:
     """W3: a call beside each of its steps; it is refused, or its ticket taken back."""
     player, name = "hurries", b"Inahurry"
-    own = fixed_token(world.issuer.token(player, name=name.decode()))
+    own = fixed_token(world.issuer.token(player, name=name.decode(), ahead_ms=20_000))
     lobby = lobby_pb2_grpc.LobbyServiceStub(await world.channel_with(own, to="lobby"))
     terms = lobby_pb2.TableTerms(seat_count=4, stake=500)
 
@@ -297,7 +310,7 @@ async def test_the_name_leaves_every_engine_every_file_and_the_lobby(
     await balanced(world)
     player, name = "unmistakable", b"Unmistakable"
     table_id = await sat_at(world, second.address, player)
-    own = fixed_token(world.issuer.token(player, name=name.decode()))
+    own = fixed_token(world.issuer.token(player, name=name.decode(), ahead_ms=20_000))
     lobby = lobby_pb2_grpc.LobbyServiceStub(await world.channel_with(own, to="lobby"))
     terms = lobby_pb2.TableTerms(seat_count=4, stake=500)  # no table waits that it could join
     await lobby.EnqueueTicket(lobby_pb2.EnqueueTicketRequest(terms=terms))

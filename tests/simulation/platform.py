@@ -19,15 +19,17 @@ from unittest.mock import patch
 from pydantic import SecretStr
 from structlog.typing import EventDict
 
-from okey_runtime.config import Environment, ServiceSettings
+from okey_runtime.config import Environment
 from okey_runtime.identity import Role
 from okey_runtime.readiness import Readiness
+from okey_runtime.revocation import Revocations
 from okey_runtime.server import App, ServiceServer
 from okey_runtime.status import Status
 from services.engine import app as engine_app
 from services.engine.caught import Caught
 from services.engine.settings import EngineSettings
 from services.rating import app as rating_app
+from services.rating.settings import RatingSettings
 from services.wallet import app as wallet_app
 from tests.chaos.tables.history import ENGINE, KILLED, PAUSED, Outage
 from tests.simulation.bots import serve_bots
@@ -63,6 +65,8 @@ class Host:
 
     def __init__(self, service: "Service", app: App) -> None:
         self.clock: Final = service.clock
+        self.settings: Final = app.settings
+        self.revocations: Final = Revocations(self.clock)
         self.address: Final = service.name
         self.readiness: Final = Readiness(app.services)
         self.status: Final = Status(service.name, self.clock, self.readiness)
@@ -335,8 +339,8 @@ def _wallet_settings() -> wallet_app.WalletSettings:
 
 
 @cache
-def _rating_settings() -> ServiceSettings:
-    return ServiceSettings(environment=Environment.TEST, database_url=SecretStr("sqlite:///rating"))
+def _rating_settings() -> RatingSettings:
+    return RatingSettings(environment=Environment.TEST, database_url=SecretStr("sqlite:///rating"))
 
 
 def _engine(name: str) -> App:

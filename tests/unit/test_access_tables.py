@@ -25,6 +25,7 @@ from services.engine.settings import EngineSettings
 from services.lobby.app import LobbyApp
 from services.lobby.settings import LobbySettings
 from services.rating.app import RatingApp
+from services.rating.settings import RatingSettings
 from services.wallet.app import WalletApp, WalletSettings
 from tools.reference import guide
 
@@ -35,7 +36,7 @@ APPS: dict[str, App] = {
     "lobby": LobbyApp(LobbySettings.model_construct()),
     "engine": EngineApp(EngineSettings.model_construct()),
     "wallet": WalletApp(WalletSettings.model_construct()),
-    "rating": RatingApp(ServiceSettings.model_construct()),
+    "rating": RatingApp(RatingSettings.model_construct()),
     "bots": BotsApp(ServiceSettings.model_construct()),
 }
 

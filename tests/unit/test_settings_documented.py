@@ -7,10 +7,18 @@ from okey_runtime.config import ServiceSettings
 from services.engine.settings import EngineSettings
 from services.gateway.settings import GatewaySettings
 from services.lobby.settings import LobbySettings
+from services.rating.settings import RatingSettings
 from services.wallet.app import WalletSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
-SETTINGS = (ServiceSettings, EngineSettings, GatewaySettings, LobbySettings, WalletSettings)
+SETTINGS = (
+    ServiceSettings,
+    EngineSettings,
+    GatewaySettings,
+    LobbySettings,
+    RatingSettings,
+    WalletSettings,
+)
 VARIABLE = re.compile(r"\bOKEY_[A-Z_]+[A-Z]\b")
 
 

@@ -29,6 +29,9 @@ ISSUER: Final = "okey-dev-cluster"
 """The overlay's OKEY_TOKEN_ISSUER; production refuses standalone's issuer, not this one."""
 
 NAMESPACE: Final = "okey-dev"
+CALLERS: Final = (Role.ENGINE, Role.LOBBY, Role.WALLET, Role.RATING)
+"""The services that call others, and so need tokens of their own."""
+
 _DAY_MS: Final = 86_400_000
 _SERVICE_TTL_DAYS: Final = 30
 
@@ -45,12 +48,12 @@ def secrets(key: OKPKey, clock: Clock) -> dict[str, Mapping[str, str]]:
     made: dict[str, Mapping[str, str]] = {
         "okey-jwks": {"jwks.json": json.dumps({"keys": [key.as_dict(private=False)]})}
     }
-    for role, callees in CALLED_BY.items():
+    for role in CALLERS:
         made[f"{role}-service-token"] = {
             token_file(callee): _token(
                 key, clock, f"{role}-service", role, _SERVICE_TTL_DAYS, callee
             )
-            for callee in callees
+            for callee in CALLED_BY[role]
         }
     return made
 

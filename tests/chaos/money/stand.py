@@ -13,13 +13,14 @@ import grpc
 from okey_runtime.audiences import DEFAULT_AUDIENCE
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import Clock
-from okey_runtime.config import DEV_ISSUER, Environment, ServiceSettings
+from okey_runtime.config import DEV_ISSUER, Environment
 from okey_runtime.failpoints import POINTS
 from okey_runtime.identity import Role
 from okey_runtime.keys import create_signing_key
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
 from services.rating.app import RatingApp
+from services.rating.settings import RatingSettings
 from services.standalone.ports import free_ports
 from tests.chaos.money.processes import Service
 from tests.fixtures.issuer import Issuer
@@ -168,8 +169,8 @@ class Stand:
         """A folder with that role's tokens for every service, valid for a day."""
         return self._issuer.service_token_dir(self.folder, role, ttl_ms=_DAY_MS)
 
-    def _rating(self) -> ServiceSettings:
-        return ServiceSettings.model_validate(
+    def _rating(self) -> RatingSettings:
+        return RatingSettings.model_validate(
             {
                 "environment": Environment.TEST,
                 "jwks_file": self._issuer.jwks_file,

@@ -23,6 +23,7 @@ from services.bots.app import BotsApp
 from services.engine.app import EngineApp
 from services.engine.settings import EngineSettings
 from services.rating.app import RatingApp
+from services.rating.settings import RatingSettings
 from services.wallet.app import WalletApp, WalletSettings
 from tests.fixtures.issuer import Issuer
 from tests.fixtures.limits import UNLIMITED
@@ -57,7 +58,7 @@ class Platform:
     async def start(self, engines: int = 1) -> None:
         shared = self._shared("wallet")
         await self._serve("wallet", WalletApp(WalletSettings(welcome_chips=10_000, **shared)))
-        await self._serve("rating", RatingApp(ServiceSettings(**self._shared("rating"))))
+        await self._serve("rating", RatingApp(RatingSettings(**self._shared("rating"))))
         await self.start_bots()
         if engines:
             await self.start_engine()

@@ -71,10 +71,14 @@ class Stream:
 
 @asynccontextmanager
 async def stream_of(
-    world: Platform, player: str, table_id: str, ttl_ms: int = TEN_MINUTES_MS
+    world: Platform,
+    player: str,
+    table_id: str,
+    ttl_ms: int = TEN_MINUTES_MS,
+    token: str = "",
 ) -> AsyncIterator[Stream]:
-    token = fixed_token(world.issuer.token(player, ttl_ms=ttl_ms))
-    channel = await world.channel_with(token)
+    own = token or world.issuer.token(player, ttl_ms=ttl_ms)
+    channel = await world.channel_with(fixed_token(own))
     method: Any = channel.stream_stream(
         PLAY, response_deserializer=engine_pb2.PlayResponse.FromString
     )

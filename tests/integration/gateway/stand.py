@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
 from services.gateway.app import GatewayApp
 from services.gateway.settings import GatewaySettings
@@ -87,6 +88,7 @@ class Stand(Everything):
             rating_address=self._addresses["rating"],
             **{
                 **self._shared("gateway"),
+                "service_token_dir": self.issuer.service_token_dir(self.folder, Role.GATEWAY),
                 "gateway_guest_key_file": self.folder / "signing-key.json",
                 **settings,
             },

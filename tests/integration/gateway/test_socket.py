@@ -8,10 +8,8 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from okey_runtime.clock import SystemClock, VirtualClock
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
-from services.gateway.app import GatewayApp
 from services.gateway.web_server import MAX_FRAME_BYTES
 from tests.integration.gateway.stand import Stand, browser, rpc, url_of
 
@@ -49,17 +47,15 @@ async def test_who_says_nothing_is_sent_away(world: Stand) -> None:
 
 
 async def test_a_connection_ends_with_its_token(world: Stand) -> None:
-    clock = VirtualClock(SystemClock().now_ms())
-    async with ServiceServer(GatewayApp(world.gateway_settings()), clock) as gateway:
-        token = world.issuer.token("ada", ttl_ms=60_000)
-        async with browser(gateway, token) as ada:
-            assert "welcome" in await ada.hear()
-            clock.advance_ms(60_000 + world.gateway_settings().token_skew_ms)
-            end = (await ada.hear())["end"]
-            assert (end["reason"], end["is_resumable"]) == ("TOKEN_EXPIRED", True)
-            assert await ada.close_code() == 4001
-        async with browser(gateway, token) as late:
-            assert (await late.hear())["end"] == end
+    gateway = await world.start_gateway()
+    token = world.issuer.token("ada", ttl_ms=1_000 - world.gateway_settings().token_skew_ms)
+    async with browser(gateway, token) as ada:
+        assert "welcome" in await ada.hear()
+        end = (await ada.hear())["end"]
+        assert (end["reason"], end["is_resumable"]) == ("TOKEN_EXPIRED", True)
+        assert await ada.close_code() == 4001
+    async with browser(gateway, token) as late:
+        assert (await late.hear())["end"] == end
 
 
 async def test_connections_have_bounds(world: Stand) -> None:

@@ -18,6 +18,7 @@ from services.bots.app import BotsApp
 from services.okeyctl.doctor.judge import Finding, State, judge
 from services.okeyctl.doctor.observe import TokenFor, observe
 from services.rating.app import RatingApp
+from services.rating.settings import RatingSettings
 from services.wallet.app import WalletApp, WalletSettings
 from tests.fixtures.issuer import Issuer
 from tests.fixtures.ledger import LedgerDatabase, LedgerUrls
@@ -58,7 +59,7 @@ class Installation:
         self.bots = await self.serve(BotsApp(ServiceSettings.model_validate(common)))
         running = {
             "bots": self.bots,
-            "rating": await self.serve(RatingApp(ServiceSettings.model_validate(rating))),
+            "rating": await self.serve(RatingApp(RatingSettings.model_validate(rating))),
             "wallet": await self.serve(WalletApp(WalletSettings.model_validate(wallet))),
         }
         self.targets = {kind: server.address for kind, server in running.items()}
@@ -196,7 +197,7 @@ async def test_two_processes_of_a_service_on_two_databases(installation: Install
     settings = installation.settings() | {
         "database_url": SecretStr(f"sqlite:///{installation.folder / 'elsewhere.db'}")
     }
-    second = await installation.serve(RatingApp(ServiceSettings.model_validate(settings)))
+    second = await installation.serve(RatingApp(RatingSettings.model_validate(settings)))
     both = f"ipv4:{installation.targets['rating']},{second.address}"
     (finding,) = await installation.bad(targets=installation.targets | {"rating": both})
     assert (finding.check, finding.where) == ("database", "rating")

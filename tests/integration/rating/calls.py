@@ -11,10 +11,11 @@ from okey.api.common.v1 import common_pb2
 from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import VirtualClock
-from okey_runtime.config import Environment, ServiceSettings
+from okey_runtime.config import Environment
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
 from services.rating.app import RatingApp
+from services.rating.settings import RatingSettings
 from tests.fixtures.issuer import Issuer
 
 TABLE = "a" * 26
@@ -28,7 +29,7 @@ async def stub_of(tmp_path: Path) -> AsyncIterator[StubOf]:
     """A running rating service, as callers of any role see it."""
     clock = VirtualClock()
     issuer = Issuer(tmp_path, clock)
-    settings = ServiceSettings(
+    settings = RatingSettings(
         environment=Environment.TEST,
         database_url=SecretStr(f"sqlite:///{tmp_path / 'rating.db'}"),
         jwks_file=issuer.jwks_file,

@@ -13,13 +13,14 @@ from okey.rating import ChangeKind, Departure, Ladder
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.rules.variant import Mode, Variant
 from okey_runtime.clock import VirtualClock
-from okey_runtime.config import Environment, ServiceSettings
+from okey_runtime.config import Environment
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
 from services.rating.app import DatabaseUrlMissing, RatingApp
 from services.rating.difference import DifferenceKind
 from services.rating.section import Section
+from services.rating.settings import RatingSettings
 from tests.fixtures.issuer import Issuer
 from tests.integration.rating.calls import MATCH, TABLE, StubOf, a_forfeit, a_match
 
@@ -243,7 +244,7 @@ async def test_a_made_up_history_token_is_refused(stub_of: StubOf) -> None:
 
 async def test_without_a_database_it_does_not_start(tmp_path: Path) -> None:
     issuer = Issuer(tmp_path)
-    settings = ServiceSettings(environment=Environment.TEST, jwks_file=issuer.jwks_file)
+    settings = RatingSettings(environment=Environment.TEST, jwks_file=issuer.jwks_file)
     with pytest.raises(DatabaseUrlMissing, match="OKEY_DATABASE_URL"):
         async with ServiceServer(RatingApp(settings), VirtualClock()):
             pass

@@ -7,6 +7,7 @@ import pytest
 
 from okey.api.engine.v1 import engine_pb2
 from okey_runtime.identity import Identity, Role
+from okey_runtime.revocation import Revocations
 from okey_runtime.unread import StreamNotRead
 from services.engine import watching as watching_module
 from services.engine.actor import TableActor
@@ -41,7 +42,7 @@ class Reader:
         self.task = asyncio.create_task(self._serve(world, actor, spectator(name)))
 
     async def _serve(self, world: World, actor: TableActor, identity: Identity) -> None:
-        with watching(actor, identity, START, world.steady) as self.watcher:
+        with watching(actor, identity, START, Revocations(world.steady)) as self.watcher:
             self.end = await follow(actor, self.watcher, START, world.steady, self._write)
 
     async def _write(self, content: bytes) -> None:

@@ -12,6 +12,7 @@ from okey.table import commands as c
 from okey.table import events as e
 from okey.table.reasons import ForfeitReason, VacateReason
 from okey_runtime.identity import Identity, Role
+from okey_runtime.revocation import Revocations
 from services.engine.actor import TableActor
 from services.engine.following import From, follow, watching
 from services.engine.record import Row
@@ -57,7 +58,7 @@ async def followed(
         end = await follow(actor, watcher, start, world.steady, write)
         sent.put_nowait(engine_pb2.PlayResponse(end=end))
 
-    with watching(actor, identity, start, world.steady) as watcher:
+    with watching(actor, identity, start, Revocations(world.steady)) as watcher:
         telling = asyncio.create_task(tell(watcher))
         try:
             while True:
@@ -133,7 +134,7 @@ async def test_a_stream_that_begins_just_before_a_row_gets_it_once(
                 told = engine_pb2.PlayResponse.FromString(wire)
                 seqs.append(told.update.seq or told.snapshot.seq)
 
-            with watching(actor, caller("anna"), start, world.steady) as watcher:
+            with watching(actor, caller("anna"), start, Revocations(world.steady)) as watcher:
                 await follow(actor, watcher, start, world.steady, write)
 
         moving = asyncio.create_task(actor.submit(plain_move(actor), world.request(mover(actor))))

@@ -10,6 +10,7 @@ from okey.api.lobby.v1 import lobby_pb2
 from okey_runtime.auth import TokenExpired
 from okey_runtime.clock import VirtualClock
 from okey_runtime.identity import Identity, Role
+from okey_runtime.revocation import Revocations
 from services.lobby.list_watching import ListWatches, Shown, WatchersExhausted
 from services.lobby.listing import Listing
 from services.lobby.table_list import RENEWAL_MS
@@ -33,7 +34,8 @@ class World:
     def __init__(self, most: int = 2) -> None:
         self.clock = VirtualClock()
         self.lists = Lists()
-        self.watches = ListWatches(self.lists, self.clock, most)
+        self.revocations = Revocations(self.clock)
+        self.watches = ListWatches(self.lists, self.clock, most, self.revocations)
 
     def show(self, *tables: lobby_pb2.ListedTable) -> None:
         self.lists.listing = Listing(tables, self.lists.listing.as_of_ms + 1)

@@ -41,6 +41,8 @@ def commands() -> Iterator[tuple[str, object]]:
         if below is None:
             yield name, command
             continue
+        if getattr(command, "invoke_without_command", False) and name:
+            yield name, command
         left += [(f"{name} {each}".strip(), one) for each, one in below.items() if not one.hidden]
 
 

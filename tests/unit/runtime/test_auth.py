@@ -12,10 +12,13 @@ from okey_runtime.auth import (
     SubjectReserved,
     TokenExpired,
     TokenInvalid,
+    TokenLivesTooLong,
+    TokenRevoked,
     bearer_token,
     mint,
     write_jwks,
 )
+from okey_runtime.revocation import Revocation, Revocations
 from tests.unit.runtime.tokens import HOUR_MS, ISSUER, SKEW_MS, Issuer, encoded
 
 # The library warns of each token that a test signs by hand.
@@ -34,13 +37,76 @@ def signed(issuer: Issuer, claims: dict[str, object], **header: object) -> str:
 
 
 def test_a_good_token_tells_who_calls(issuer: Issuer) -> None:
-    token = issuer.token("ayse", [Role.PLAYER, Role.INTEGRATOR])
-    assert issuer.verifier().verify(token) == Identity(
+    now_ms = issuer.clock.now_ms()
+    claims = issuer.claims(name="Ayşe", roles=["player", "integrator"], jti="t-1", sid="s-1")
+    assert issuer.verifier().verify(signed(issuer, claims)) == Identity(
         "ayse",
         frozenset({Role.PLAYER, Role.INTEGRATOR}),
         "Ayşe",
-        (issuer.clock.now_ms() + HOUR_MS) // 1000 * 1000 + SKEW_MS,
+        (now_ms + HOUR_MS) // 1000 * 1000 + SKEW_MS,
+        issued_ms=now_ms // 1000 * 1000,
+        token_id="t-1",
+        session_id="s-1",
     )
+
+
+def test_tokens_of_ours_have_each_an_id_of_its_own(issuer: Issuer) -> None:
+    verifier = issuer.verifier()
+    ids = {verifier.verify(issuer.token("ayse")).token_id for _ in range(3)}
+    assert len(ids) == 3
+    assert "" not in ids
+
+
+def test_a_token_of_others_needs_no_id(issuer: Issuer) -> None:
+    identity = issuer.verifier().verify(signed(issuer, issuer.claims()))
+    assert (identity.token_id, identity.session_id) == ("", "")
+
+
+@pytest.mark.parametrize("claim", ["jti", "sid"])
+@pytest.mark.parametrize("value", ["", "x" * 129, "a b", "ü", "\n", 7, ["a"], True])
+def test_an_id_is_visible_text_of_bounded_length(issuer: Issuer, claim: str, value: object) -> None:
+    with pytest.raises(TokenInvalid):
+        issuer.verifier().verify(signed(issuer, issuer.claims(**{claim: value})))
+
+
+DAY_S = 86_400
+
+
+@pytest.mark.parametrize("roles", [["player"], ["player", "operator"]])
+def test_a_players_token_lives_no_longer_than_a_day(issuer: Issuer, roles: list[str]) -> None:
+    now_s = issuer.clock.now_ms() // 1000
+    verifier = issuer.verifier()
+    longest = signed(issuer, issuer.claims(roles=roles, exp=now_s + DAY_S))
+    assert verifier.verify(longest).subject == "ayse"
+    with pytest.raises(TokenLivesTooLong, match=r"86401 s from 'iat' to 'exp'.* 86400 s"):
+        verifier.verify(signed(issuer, issuer.claims(roles=roles, exp=now_s + DAY_S + 1)))
+
+
+def test_an_old_iat_makes_no_long_life_shorter(issuer: Issuer) -> None:
+    now_s = issuer.clock.now_ms() // 1000
+    claims = issuer.claims(iat=now_s - DAY_S, exp=now_s + 1)
+    with pytest.raises(TokenLivesTooLong):
+        issuer.verifier().verify(signed(issuer, claims))
+
+
+@pytest.mark.parametrize("role", sorted(set(Role) - {Role.PLAYER}))
+def test_others_tokens_may_live_longer(issuer: Issuer, role: Role) -> None:
+    token = issuer.token("x-service", [role], ttl_ms=30 * DAY_S * 1000)
+    assert issuer.verifier().verify(token).roles == {role}
+
+
+def test_a_revoked_token_is_refused_although_it_is_remembered(issuer: Issuer) -> None:
+    revocations = Revocations(issuer.clock)
+    verifier = issuer.verifier(revocations=revocations)
+    token = issuer.token("ayse")
+    identity = verifier.verify(token)
+    assert verifier.remembers(token)
+    ends_ms = identity.expires_ms
+    revocations.take([Revocation(ends_ms, token_id=identity.token_id)])
+    for _ in range(2):
+        with pytest.raises(TokenRevoked):
+            verifier.verify(token)
+    assert verifier.verify(issuer.token("ayse")).subject == "ayse", "another token of hers"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from okey.api.engine.v1 import revocations_pb2
 from okey.api.wallet.v1 import wallet_pb2
 from okey_runtime.identity import Identity, Role
 from okey_runtime.logging import LogFormat, configure_logging
@@ -47,7 +48,23 @@ def test_a_line_tells_whether_an_erasure_was_only_tried_or_of_an_id_that_nobody_
     ]
 
 
-@pytest.mark.parametrize("role", sorted(set(Role) - {Role.OPERATOR}))
+def test_the_identity_provider_leaves_a_line_too() -> None:
+    provider = Identity("login", frozenset({Role.IDENTITY}), "", 0)
+    request = revocations_pb2.RevokeTokensRequest(
+        player_id="ayse", issued_before_ms=7, reason="password stolen"
+    )
+    with capture_logs() as lines:
+        OperatorTrail().ended(provider, "/e/RevokeTokens", request, "OK", "")
+    [line] = lines
+    assert (line["operator"], line["roles"]) == ("login", ["identity"])
+    assert line["about"] == {
+        "player_id": "ayse",
+        "issued_before_ms": 7,
+        "reason": "password stolen",
+    }
+
+
+@pytest.mark.parametrize("role", sorted(set(Role) - {Role.OPERATOR, Role.IDENTITY}))
 def test_others_than_operators_leave_no_trail(role: Role) -> None:
     with capture_logs() as lines:
         OperatorTrail().ended(Identity("x", frozenset({role}), "", 0), "/w/X", GRANT, "OK", "")

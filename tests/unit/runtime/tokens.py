@@ -12,6 +12,7 @@ from okey_runtime.audiences import PUBLIC_ROLES, Audiences, audience_for
 from okey_runtime.auth import Role, TokenVerifier, create_signing_key, mint, write_jwks
 from okey_runtime.clock import VirtualClock
 from okey_runtime.keys import JwksFile
+from okey_runtime.revocation import Revocations
 
 ISSUER = "https://login.example"
 HOUR_MS = 3_600_000
@@ -34,7 +35,11 @@ class Issuer:
         return cls(key, jwks, VirtualClock())
 
     def verifier(
-        self, cache_size: int = 100, *services: str, takes_old: bool = False
+        self,
+        cache_size: int = 100,
+        *services: str,
+        takes_old: bool = False,
+        revocations: Revocations | None = None,
     ) -> TokenVerifier:
         """As the echo service checks tokens, or the named ones."""
         return TokenVerifier(
@@ -44,6 +49,7 @@ class Issuer:
             audiences=Audiences(services or ["echo"], takes_old=takes_old),
             skew_ms=SKEW_MS,
             cache_size=cache_size,
+            revocations=revocations,
         )
 
     def token(

@@ -56,7 +56,7 @@ def test_every_service_reads_its_settings(
     assert settings.listen_port == PORTS[name].serving
     assert settings.metrics_port == PORTS[name].metrics
     assert settings.token_issuer == DEV_ISSUER
-    calls_others = name in ("lobby", "engine", "wallet")
+    calls_others = name != "bots"
     assert settings.service_token_dir == (tmp_path / "tokens" / name if calls_others else None)
     assert settings.service_token_file is None
 

@@ -90,6 +90,10 @@ class _StreamEndReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Strea
     """The engine is stopping."""
     STREAM_END_REASON_TABLE_RELOADED: _StreamEndReason.ValueType  # 7
     """The engine loads the table again."""
+    STREAM_END_REASON_TOKEN_REVOKED: _StreamEndReason.ValueType  # 8
+    """The caller's token was revoked; the player has to sign in again."""
+    STREAM_END_REASON_SESSION_REPLACED: _StreamEndReason.ValueType  # 9
+    """The player has begun a newer session, and one session is allowed."""
 
 class StreamEndReason(_StreamEndReason, metaclass=_StreamEndReasonEnumTypeWrapper):
     """Why a stream ended. All but TABLE_CLOSED may be opened again with the last `seq` as cursor."""
@@ -110,6 +114,10 @@ STREAM_END_REASON_SHUTTING_DOWN: StreamEndReason.ValueType  # 6
 """The engine is stopping."""
 STREAM_END_REASON_TABLE_RELOADED: StreamEndReason.ValueType  # 7
 """The engine loads the table again."""
+STREAM_END_REASON_TOKEN_REVOKED: StreamEndReason.ValueType  # 8
+"""The caller's token was revoked; the player has to sign in again."""
+STREAM_END_REASON_SESSION_REPLACED: StreamEndReason.ValueType  # 9
+"""The player has begun a newer session, and one session is allowed."""
 Global___StreamEndReason: _TypeAlias = StreamEndReason  # noqa: Y015
 
 @_typing.final

@@ -262,6 +262,8 @@ class _SubscribeEndReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Su
     """The caller's token ended; come back with a new one."""
     SUBSCRIBE_END_REASON_SHUTTING_DOWN: _SubscribeEndReason.ValueType  # 2
     """The engine is stopping."""
+    SUBSCRIBE_END_REASON_TOKEN_REVOKED: _SubscribeEndReason.ValueType  # 3
+    """The caller's token was revoked; a new one has to be issued."""
 
 class SubscribeEndReason(_SubscribeEndReason, metaclass=_SubscribeEndReasonEnumTypeWrapper):
     """Why the stream ended; it may be opened again with the cursor."""
@@ -272,6 +274,8 @@ SUBSCRIBE_END_REASON_TOKEN_EXPIRED: SubscribeEndReason.ValueType  # 1
 """The caller's token ended; come back with a new one."""
 SUBSCRIBE_END_REASON_SHUTTING_DOWN: SubscribeEndReason.ValueType  # 2
 """The engine is stopping."""
+SUBSCRIBE_END_REASON_TOKEN_REVOKED: SubscribeEndReason.ValueType  # 3
+"""The caller's token was revoked; a new one has to be issued."""
 Global___SubscribeEndReason: _TypeAlias = SubscribeEndReason  # noqa: Y015
 
 @_typing.final

@@ -386,5 +386,7 @@ export const words = {
   "refused.ACCOUNT_NOT_FOUND": "Noch keine Chips.",
   "refused.TOKEN_EXPIRED": "Melde dich neu an.",
   "refused.TOKEN_INVALID": "Melde dich neu an.",
+  "refused.TOKEN_REVOKED": "Du wurdest abgemeldet. Melde dich neu an.",
+  "refused.SESSION_REPLACED": "Du hast dich woanders angemeldet.",
   "refused.TABLE_LEFT": "Du hast den Tisch verlassen.",
 };

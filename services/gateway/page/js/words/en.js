@@ -386,5 +386,7 @@ export const words = {
   "refused.ACCOUNT_NOT_FOUND": "No chips yet.",
   "refused.TOKEN_EXPIRED": "Sign in again.",
   "refused.TOKEN_INVALID": "Sign in again.",
+  "refused.TOKEN_REVOKED": "You were signed out. Sign in again.",
+  "refused.SESSION_REPLACED": "You have signed in elsewhere.",
   "refused.TABLE_LEFT": "You have left the table.",
 };

@@ -384,5 +384,7 @@ export const words = {
   "refused.ACCOUNT_NOT_FOUND": "Henüz çip yok.",
   "refused.TOKEN_EXPIRED": "Yeniden gir.",
   "refused.TOKEN_INVALID": "Yeniden gir.",
+  "refused.TOKEN_REVOKED": "Oturumun kapatıldı. Yeniden gir.",
+  "refused.SESSION_REPLACED": "Başka bir yerden giriş yaptın.",
   "refused.TABLE_LEFT": "Masadan kalktın.",
 };
