@@ -6,8 +6,7 @@ import grpc
 
 from okey.api.engine.v1 import revocations_pb2, revocations_pb2_grpc
 from okey_runtime.access import AccessTable
-from okey_runtime.erasable import PlayerReserved
-from okey_runtime.identity import Role, is_reserved
+from okey_runtime.identity import Role
 from services.engine.revocations import RevocationList
 
 SERVICE: Final = "okey.api.engine.v1.RevocationService"
@@ -42,11 +41,6 @@ class RevocationServicer(revocations_pb2_grpc.RevocationServiceServicer):
         self, request: revocations_pb2.RevokeTokensRequest, context: Context
     ) -> revocations_pb2.RevokeTokensResponse:
         """A player's tokens that were issued before a moment."""
-        if is_reserved(request.player_id):
-            raise PlayerReserved(
-                f"{request.player_id} is the house's or a service's, and no player's: a service's "
-                "token is revoked by its id (RevokeToken)"
-            )
         before_ms = request.issued_before_ms if request.HasField("issued_before_ms") else None
         noted = await self._revocations.revoke_player(request.player_id, before_ms)
         return revocations_pb2.RevokeTokensResponse(

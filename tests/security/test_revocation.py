@@ -244,7 +244,7 @@ async def test_an_operator_revokes_one_token_by_command(world: Everything) -> No
         (("--player", "a", "--expires", "2026-01-31T10:00:00Z"), "--expires with --id"),
         (("--id", "a", "--before", "2026-01-31T10:00:00Z"), "--before goes with --player"),
         (("--id", "a b"), "INVALID_FIELD"),
-        (("--player", "house:rake"), "PLAYER_RESERVED"),
+        (("--player", "house:rake"), "house:rake' is an id of the house"),
     ],
 )
 async def test_a_command_that_cannot_be_done_says_why(
