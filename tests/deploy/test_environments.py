@@ -18,7 +18,7 @@ ENVIRONMENTS: Final = ("prod", "staging")
 SPREAD: Final = tuple(name for name in SERVICES if name != "engine")
 """Callers of these look up the replicas again; an engine leads callers to another one itself."""
 
-ROLES: Final = ("lobby", "engine", "wallet", "rating", "bots")
+ROLES: Final = ("lobby", "engine", "wallet", "rating", "bots", "gateway", "operator")
 
 
 def of_kind(manifests: list[Manifest], kind: str) -> dict[str, Manifest]:
@@ -48,7 +48,7 @@ def certificates_name_services(manifests: list[Manifest]) -> list[str]:
 
 def roles_name_certificates(manifests: list[Manifest]) -> list[str]:
     """Each service, and operators, have their own role by the name in their own certificate; the
-    edge and the gateway, who pass on the calls of others, have none.
+    edge, who passes on the calls of others, has none.
     """
     certificates = {
         name: cast("list[str]", part(one, "spec").get("dnsNames", []))
@@ -60,7 +60,7 @@ def roles_name_certificates(manifests: list[Manifest]) -> list[str]:
         variables = platform.environment(platform.workloads[name])
         roles = parse_roles(variables.get("OKEY_TLS_ROLES", ""))
         for holder, names in certificates.items():
-            expected = {holder} if holder in (*ROLES, "operator") else set[str]()
+            expected = {holder} if holder in ROLES else set[str]()
             found = set[str]().union(*(roles.get(each, ()) for each in names))
             if found != expected:
                 faults.append(f"{name}: takes {holder}'s certificate for {sorted(found)}")

@@ -47,7 +47,7 @@ def test_every_service_takes_and_makes_calls_over_mutual_tls(
     assert not settings.allow_plaintext
     assert settings.tls_require_client_cert
     assert parse_roles(settings.tls_roles) == {
-        name: {Role(name)} for name in (*SERVICES, "operator") if name != "gateway"
+        name: {Role(name)} for name in {*SERVICES, "gateway", "operator"}
     }
     assert not settings.tls_roles_alone
     assert volume.secret is not None

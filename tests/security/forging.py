@@ -55,7 +55,11 @@ def bad_tokens(folder: Path, callee: str) -> Iterator[tuple[str, str, str]]:
     yield "with an unencoded payload", "TOKEN_INVALID", _odd(key, claims, b64=False, crit=["b64"])
     yield "with its own key", "TOKEN_INVALID", _odd(key, claims, jwk=key.as_dict(private=False))
     yield "with a claim twice", "TOKEN_INVALID", _odd(key, _doubled(claims))
-    yield "for too long", "TOKEN_LIVES_TOO_LONG", token(key, ttl_ms=24 * HOUR_MS + 1_000)
+    yield (
+        "for too long",
+        "TOKEN_LIVES_TOO_LONG",
+        token(key, ttl_ms=24 * HOUR_MS + 1_000, roles=[Role.PLAYER], audience="okey"),
+    )
     yield "no token at all", "TOKEN_INVALID", "x"
 
 

@@ -54,7 +54,9 @@ async def captured(world: Everything, folder: Path, callee: str) -> str:
     """What a real engine shows to whoever is at the callee's address."""
     async with listening() as (listener, address):
         away = {f"{each}_address": "127.0.0.1:1" for each in ("wallet", "rating", "bots")}
-        settings = world.engine_settings(database_url=f"sqlite:///{folder / 'engine.db'}")
+        settings = world.engine_settings(
+            engine_name="alone", database_url=f"sqlite:///{folder / 'engine.db'}"
+        )
         settings = settings.model_copy(update=away | {f"{callee}_address": address})
         async with ServiceServer(EngineApp(settings)) as engine:
             if callee == "peer":
