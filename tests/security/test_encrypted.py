@@ -29,7 +29,7 @@ from tests.integration.engine.play_stream import stream_of
 from tests.security.stand import Everything, balanced
 
 SERVICES = ("lobby", "engine", "wallet", "rating", "bots")
-NAMED = (*SERVICES, "operator")
+NAMED = (*SERVICES, "gateway", "operator")
 """Whose certificates have a role, their own."""
 TERMS = lobby_pb2.TableTerms(seat_count=2, stake=100)
 
@@ -111,7 +111,7 @@ class Encrypted(Everything):
         """It signs every certificate anew."""
         self._next.ca = self._authority.ca
         self._authority = self._next
-        for name in (*NAMED, "gateway"):
+        for name in NAMED:
             self._issue(name)
 
     def trust_next_only(self) -> None:

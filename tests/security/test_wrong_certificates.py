@@ -66,7 +66,7 @@ async def reason(channel: grpc.aio.Channel, rpc: Rpc, *, speaks: bool) -> str:
     raise AssertionError(f"{rpc.short} was not refused")
 
 
-@pytest.mark.parametrize("certificate", [*NAMED, "gateway", "edge"])
+@pytest.mark.parametrize("certificate", [*NAMED, "edge"])
 async def test_each_rpc_takes_a_role_only_over_its_own_certificate(
     world: Encrypted, certificate: str
 ) -> None:
