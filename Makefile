@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 TYPED := libs services tools deploy examples tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock run cluster edge demo test test-core test-rest test-browser test-all format lint protos protos-check \
+.PHONY: help setup lock run cluster edge attack demo test test-core test-rest test-browser test-all format lint protos protos-check \
 	protos-breaking protos-release \
 	bench arena mutations soak chaos chaos-tables rollout manifests manifests-check sbom deploy-check \
 	docs-check clean
@@ -136,6 +136,10 @@ chaos: setup ## three engines, 200 tables, checking clients, every fault; needs 
 
 chaos-tables: setup ## the same with one engine, which is killed and paused, and a database that is
 	$(BIN)/python -m tests.chaos.tables.run --tables $(TABLES) --minutes $(MINUTES) --seed $(SEED)
+attack: setup ## every known attack on a cluster behind Envoy, and what it costs; needs root and iproute2
+	$(BIN)/python -m tests.attack $(if $(ATTACK_ONLY),--only $(ATTACK_ONLY)) --seconds $(ATTACK_SECONDS)
+ATTACK_SECONDS := 4
+
 rollout: setup ## restart everything one by one behind Envoy, while people play through it
 	$(BIN)/python -m tests.chaos.cluster.rollout --tables $(ROLLOUT_TABLES) --seed $(SEED)
 ROLLOUT_TABLES := 60

@@ -10,6 +10,8 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+from okey_runtime.line_quota import LINES
+
 settings.register_profile(
     "quick",
     derandomize=True,
@@ -49,7 +51,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_runtest_setup() -> None:
     """Keep logs off standard output: services run in the test's own process, beside commands whose
-    output is looked at.
+    output is looked at. No line is left out for one of an earlier test.
     """
+    LINES.clear()
     if not structlog.is_configured():
         structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))

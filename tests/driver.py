@@ -208,6 +208,7 @@ class Driver:
         """Draw for the seat to move; the tile."""
         (drawn,) = self.act(c.Draw(source))
         assert isinstance(drawn, e.TileDrawn)
+        assert drawn.tile is not None
         return drawn.tile
 
     def discard(self, tile: Tile | None = None) -> tuple[Event, ...]:

@@ -35,6 +35,9 @@ KINDS: Final = {
 _PEOPLE: Final = tuple(f"player-{number}" for number in range(6))
 
 
+_KEYLESS: Final = c.TakeOver("engine-without-the-key", START_MS)
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One row, with the table before and after it."""
@@ -78,9 +81,9 @@ class _Walker:
             command, player = self._choose()
             seed = sha256(self._random.randbytes(32)).digest()
             try:
-                events, after = step(
-                    before, command, c.Context(self._now_ms, partial(c.seal, seed))
-                )
+                known = _without_key(before) if command == _KEYLESS else before
+                context = c.Context(self._now_ms, partial(c.seal, seed))
+                events, after = step(known, command, context)
             except OkeyError:
                 continue  # refused: it leaves no row
             if events:
@@ -161,6 +164,8 @@ class _Walker:
             return c.VoidMatch("operator", "a walk"), ""
         if rare < 0.15:
             return c.Forfeit(player), player
+        if rare < 0.17:
+            return _KEYLESS, ""
         if rare < 0.3:
             return c.TakeOver("engine-2", self._now_ms - self._random.randrange(9_000)), ""
         if rare < 0.7 and late is not None:
@@ -171,6 +176,15 @@ class _Walker:
         if rare < 0.95:
             return c.AddNonce(player, self._random.randbytes(32)), player
         return c.LeaveSeat(player), player
+
+
+def _without_key(state: TableState | None) -> TableState | None:
+    """The table as an engine knows it that cannot decrypt its seed."""
+    if state is None:
+        return None
+    sealed = state.sealed and c.SealedSeed(b"", state.sealed.commitment)
+    lost = state.round and replace(state.round, seed=b"")
+    return replace(state, sealed=sealed, round=lost)
 
 
 def table_named(kind: str, number: int = 1) -> TableConfig:

@@ -8,17 +8,20 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from okey_runtime.allowlist import HOMES
 from okey_runtime.dev_platform import (
     DATA_DIR_VARIABLE,
     DEFAULT_DATA_DIR,
     DevPlatform,
     PlatformNotRunning,
 )
-from tools.manifests.envoy import PUBLIC, Edge, bootstrap
+from tools.manifests.envoy import Edge, bootstrap
 from tools.manifests.envoy_parts import Address
+from tools.manifests.origins import origin
 
 ENVOY: Final = Path(sys.executable).with_name("envoy")
 PORT: Final = 7590
@@ -26,13 +29,13 @@ _HOST: Final = "127.0.0.1"
 _CONFIG: Final = "envoy.json"
 
 
-def before(platform: DevPlatform, port: int) -> Edge:
-    """An edge that leads to every process of each public service of the platform."""
+def before(platform: DevPlatform, port: int, origins: Sequence[str] = ()) -> Edge:
+    """An edge that leads to every process of each published service of the platform."""
     services = {
-        name: [Address.of(each) for each in platform.addresses(name).values()] for name in PUBLIC
+        name: [Address.of(each) for each in platform.addresses(name).values()] for name in HOMES
     }
     listen, telemetry = Address(_HOST, port), Address(_HOST, port + 1)
-    return Edge(listen, telemetry, services, admin_port=port + 2)
+    return Edge(listen, telemetry, services, admin_port=port + 2, origins=origins)
 
 
 def main() -> None:
@@ -41,9 +44,16 @@ def main() -> None:
     data_dir = Path(os.environ.get(DATA_DIR_VARIABLE, DEFAULT_DATA_DIR))
     parser.add_argument("--data-dir", type=Path, default=data_dir, help="the platform's")
     parser.add_argument("--port", type=int, default=PORT)
+    parser.add_argument(
+        "--origin",
+        type=origin,
+        action="append",
+        default=[],
+        help="whose pages may call by gRPC-Web, such as http://localhost:3000; may be repeated",
+    )
     options = parser.parse_args()
     try:
-        edge = before(DevPlatform.find(options.data_dir), options.port)
+        edge = before(DevPlatform.find(options.data_dir), options.port, options.origin)
     except PlatformNotRunning as error:
         parser.error(str(error))
     config = options.data_dir / _CONFIG

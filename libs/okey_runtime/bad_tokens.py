@@ -12,7 +12,8 @@ from urllib.parse import unquote
 
 from okey_runtime.clock import Clock
 from okey_runtime.errors import Unauthenticated
-from okey_runtime.limits import Buckets, Limited, Seldom
+from okey_runtime.limits import Buckets, Limited
+from okey_runtime.line_quota import LINES
 from okey_runtime.logging import get_logger
 
 _MOST_HOSTS: Final = 10_000
@@ -45,7 +46,6 @@ class BadTokens:
         self._per_s = per_s
         self._buckets = Buckets(per_s, burst, clock, most=_MOST_HOSTS)
         self._is_known = is_known
-        self._told = Seldom(clock)
 
     @contextmanager
     def looked_at(self, token: str, peer: Peer) -> Iterator[None]:
@@ -65,8 +65,8 @@ class BadTokens:
             yield
         except Unauthenticated:
             self._buckets.take(host, "")
-            if self._buckets.wait_ms(host, "") and self._told.is_due(host):
-                _log.warning("host_limited", host=host, why="it shows too many bad tokens")
+            if self._buckets.wait_ms(host, ""):
+                LINES.warn(_log, "host_limited", host=host, why="it shows too many bad tokens")
             raise
 
 
@@ -77,10 +77,15 @@ def host_of_peer(peer: str) -> str:
     scheme, _, rest = unquote(peer).partition(":")
     if scheme not in ("ipv4", "ipv6"):
         return scheme
+    return network_of(rest.rpartition(":")[0].strip("[]")) or scheme
+
+
+def network_of(text: str) -> str:
+    """An IPv4 address as it is, of an IPv6 address its network; empty for what is no address."""
     try:
-        address = ipaddress.ip_address(rest.rpartition(":")[0].strip("[]").partition("%")[0])
+        address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
-        return scheme
+        return ""
     if address.version == 4:
         return str(address)
     # So is an IPv4 address written that comes in where both are listened for.

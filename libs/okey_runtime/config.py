@@ -135,7 +135,8 @@ class ServiceSettings(GuardedSettings, DialSettings):
     """How long a call may be without its message, and a stream without its first one."""
     max_streams_per_connection: PositiveInt = 4_096
     """How many calls and streams one connection may carry at once; a gateway opens more of them."""
-    max_message_bytes: PositiveInt = 1 << 20
+    most_connections: PositiveInt = 4_096
+    """How many connections the gRPC port has at once; further ones are closed as they come."""
     ping_after_ms: PositiveInt = 20_000
     """After how long a silence a connection is asked whether its peer is still there."""
     ping_timeout_ms: PositiveInt = 10_000

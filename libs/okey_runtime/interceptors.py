@@ -1,5 +1,6 @@
 """What happens around every served call, outermost first: errors, metrics, the operators' trail,
-identity and access, log context, limits, validation.
+identity and access, log context, limits; only then its messages are read, their size is checked,
+and they are parsed and validated.
 
 One interceptor does it all, because each further layer costs every message. Handlers must be
 coroutines or async generators. What is called here a *call* is one RPC, of any of the four kinds.
@@ -9,20 +10,25 @@ coroutines or async generators. What is called here a *call* is one RPC, of any 
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import grpc
-from google.protobuf.message import DecodeError, Message
 
 from okey_runtime.access import AccessTable
-from okey_runtime.errors import MalformedRequest
+from okey_runtime.arriving import Arrivals
 from okey_runtime.limits import Gate
 from okey_runtime.metrics import RPC_METRICS, RpcMetrics
+from okey_runtime.request_size import most_bytes
+from okey_runtime.requests import Requests, checked_message
 from okey_runtime.served import Callers, Context, ServedCall, ServedMethod
-from okey_runtime.validation import check_message
+
+__all__ = ["CallInterceptor", "checked_message", "validates_itself", "writes_itself"]
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+Behaviour: TypeAlias = Callable[[Any, Any], Any]
+Take: TypeAlias = Callable[[ServedCall], Awaitable[Any]]
 Streaming = TypeVar("Streaming", bound=Callable[..., Any])
 
 _KIND: Final = {
@@ -42,11 +48,17 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     """
 
     def __init__(
-        self, callers: Callers, access: AccessTable, gate: Gate, metrics: RpcMetrics = RPC_METRICS
+        self,
+        callers: Callers,
+        access: AccessTable,
+        gate: Gate,
+        arrivals: Arrivals,
+        metrics: RpcMetrics = RPC_METRICS,
     ) -> None:
         self._callers = callers
         self._access = access
         self._gate = gate
+        self._arrivals = arrivals
         self._metrics = metrics
         self._wrapped: dict[str, tuple[Handler, Handler]] = {}
 
@@ -55,8 +67,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Handler | None:
-        """The method's handler with everything around it; an unknown method stays unknown
-        (UNIMPLEMENTED).
+        """The method's handler with everything around it, as one that takes a stream of bytes: on
+        the wire there is no difference. An unknown method stays unknown (UNIMPLEMENTED).
         """
         handler = await continuation(handler_call_details)
         if handler is None:
@@ -71,91 +83,62 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     def _wrap(self, method: str, handler: Handler) -> Handler:
         kind = _KIND[bool(handler.request_streaming), bool(handler.response_streaming)]
-        metrics = self._metrics.of_method(kind, method)
-        served = ServedMethod(method, self._callers, self._access, self._gate, metrics)
-        codec = {
-            "request_deserializer": _reading(handler.request_deserializer),
-            "response_serializer": _writing(handler.response_serializer),
-        }
-        take: Callable[[Any], Any] = _checked_once
-        if handler.request_streaming:
-            take = _unchecked if _validates_itself(handler) else _checked_each
-        if handler.unary_unary is not None:
-            return grpc.unary_unary_rpc_method_handler(
-                _answer(served, take, handler.unary_unary), **codec
+        served = ServedMethod(
+            method,
+            Requests(
+                most_bytes(method),
+                handler.request_deserializer,
+                method_checks=_validates_itself(handler),
+            ),
+            self._arrivals,
+            self._callers,
+            self._access,
+            self._gate,
+            self._metrics.of_method(kind, method),
+        )
+        take = _each if handler.request_streaming else ServedCall.message
+        write = _writing(handler.response_serializer)
+        if handler.response_streaming:
+            behaviour: Any = handler.stream_stream or handler.unary_stream
+            return grpc.stream_stream_rpc_method_handler(
+                _stream(served, take, behaviour), response_serializer=write
             )
-        if handler.stream_unary is not None:
-            return grpc.stream_unary_rpc_method_handler(
-                _answer(served, take, handler.stream_unary), **codec
-            )
-        if handler.unary_stream is not None:
-            return grpc.unary_stream_rpc_method_handler(
-                _stream(served, take, handler.unary_stream), **codec
-            )
-        assert handler.stream_stream is not None, f"{method} has no handler"
-        return grpc.stream_stream_rpc_method_handler(
-            _stream(served, take, handler.stream_stream), **codec
+        behaviour = handler.stream_unary or handler.unary_unary
+        return grpc.stream_unary_rpc_method_handler(
+            _answer(served, take, behaviour), response_serializer=write
         )
 
 
-def _answer(
-    served: ServedMethod, take: Callable[[Any], Any], behaviour: Callable[[Any, Any], Any]
-) -> Callable[[Any, Context], Awaitable[Any]]:
-    async def answer(request: Any, context: Context) -> Any:
-        async with ServedCall(served, context, request) as call:
+async def _each(call: ServedCall) -> AsyncIterator[Any]:
+    """What a handler is given that takes a stream."""
+    return call.messages()
+
+
+def _answer(served: ServedMethod, take: Take, behaviour: Behaviour) -> Behaviour:
+    async def answer(_: object, context: Context) -> Any:
+        async with ServedCall(served, context) as call:
             call.authenticate()
+            request = await take(call)
             with served.gate.call:
-                answer = behaviour(take(call.paced(request)), context)
-                return await call.within(served.gate.limits.call_ms, answer)
+                return await call.within(served.gate.limits.call_ms, behaviour(request, context))
 
     return answer
 
 
-def _stream(
-    served: ServedMethod, take: Callable[[Any], Any], behaviour: Callable[[Any, Any], Any]
-) -> Callable[[Any, Context], Any]:
-    async def generate(request: Any, context: Context) -> AsyncIterator[Any]:
-        async with ServedCall(served, context, request) as call:
-            with served.gate.stream(call.authenticate()):
-                responses = behaviour(take(call.paced(request)), context)
-                try:
+def _stream(served: ServedMethod, take: Take, behaviour: Behaviour) -> Behaviour:
+    async def generate(_: object, context: Context) -> AsyncIterator[Any]:
+        async with ServedCall(served, context) as call:
+            with served.gate.stream(call.authenticate(), call.host):
+                async with aclosing(behaviour(await take(call), context)) as responses:
                     async for response in responses:
                         yield response
-                finally:
-                    await responses.aclose()
 
-    async def write(request: Any, context: Context) -> None:
-        async with ServedCall(served, context, request) as call:
-            with served.gate.stream(call.authenticate()):
-                await behaviour(take(call.paced(request)), context)
+    async def write(_: object, context: Context) -> None:
+        async with ServedCall(served, context) as call:
+            with served.gate.stream(call.authenticate(), call.host):
+                await behaviour(await take(call), context)
 
     return generate if inspect.isasyncgenfunction(behaviour) else write
-
-
-class _Unreadable:
-    """What stands for a message whose bytes cannot be read, until the call is known that it ends.
-
-    gRPC itself answers an error of the deserializer as UNKNOWN, without a reason.
-    """
-
-    __slots__ = ("length",)
-
-    def __init__(self, length: int) -> None:
-        self.length = length
-
-
-def _reading(deserialize: Callable[[bytes], Any] | None) -> Callable[[bytes], Any] | None:
-    """The handler's deserializer, with ``_Unreadable`` for what it cannot read."""
-    if deserialize is None:
-        return None
-
-    def read(content: bytes) -> Any:
-        try:
-            return deserialize(content)
-        except DecodeError:
-            return _Unreadable(len(content))
-
-    return read
 
 
 def _writing(serialize: Callable[[Any], bytes] | None) -> Callable[[Any], bytes] | None:
@@ -189,36 +172,3 @@ def validates_itself(handler: Streaming) -> Streaming:
 def _validates_itself(handler: Handler) -> bool:
     behaviour = handler.stream_stream or handler.stream_unary
     return getattr(behaviour, _VALIDATES_ITSELF, False) is True
-
-
-def checked_message(request: Any) -> Any:
-    """A message of a stream, if it can be read and keeps the shape rules of its proto.
-
-    Raises:
-        MalformedRequest: its bytes are no such message.
-        InvalidField: it breaks a rule.
-    """
-    return _checked_once(request)
-
-
-def _read(request: Any) -> Any:
-    if isinstance(request, _Unreadable):
-        raise MalformedRequest(
-            f"these {request.length} bytes are not the protobuf message that this method takes"
-        )
-    return request
-
-
-def _checked_once(request: Any) -> Any:
-    if isinstance(_read(request), Message):
-        check_message(request)
-    return request
-
-
-def _unchecked(requests: AsyncIterable[Any]) -> AsyncIterable[Any]:
-    return requests
-
-
-async def _checked_each(requests: AsyncIterable[Any]) -> AsyncIterator[Any]:
-    async for request in requests:
-        yield _checked_once(request)

@@ -1,87 +1,61 @@
-"""What gRPC says of clients that misbehave: one line each, and only so many of them.
+"""What libraries say of peers that misbehave: one line of a kind now and then (``line_quota``).
 
-Whoever reaches a port can have it log, also without a token: a message that inflates beyond the
-limit, or a call that breaks off while it is answered, may leave an error with the traceback of a
-failed batch of gRPC's core. Nothing is wrong with the service then. Errors of our own that gRPC has
-caught keep their traceback, each time.
+Whoever reaches a port can have gRPC log, also without a token: a header that is no UTF-8, or a call
+that breaks off while it is answered, may leave an error with a traceback each. Nothing is wrong
+with the service then, so the traceback is dropped. Errors of our own that a library has caught keep
+theirs.
 """
 
 import logging
-from dataclasses import dataclass
 from typing import Final
 
 import grpc
-from prometheus_client import Counter
 
-from okey_runtime.clock import Clock, SystemClock
+from okey_runtime.line_quota import LINES, LineQuota
 
-EVERY_MS: Final = 10_000
-"""How long lines of a kind are left out after one was written."""
-_MOST_KINDS: Final = 100
-_LIBRARY: Final = "grpc"
+LIBRARIES: Final = frozenset({"grpc", "uvicorn", "websockets"})
+"""Loggers, with all below them, of libraries that tell about peers."""
 _LOOP: Final = "asyncio"
-
-LEFT_OUT: Final = Counter(
-    "okey_log_lines_left_out_total",
-    "Lines of gRPC about its peers left out, since one like them was written just before.",
-    ("level",),
-)
-
-_Kind = tuple[str, int, str]
-"""Logger, level, and what the text begins with: names of methods stand in brackets behind it."""
-
-
-@dataclass(slots=True)
-class _Told:
-    """When a line of a kind was written last, and how many were left out since."""
-
-    at_ms: int
-    left_out: int = 0
+_OF_PEERS: Final = (grpc.aio.InternalError, OSError, UnicodeDecodeError)
+"""Errors that a peer alone is to blame for."""
 
 
 class LibraryNoise(logging.Filter):
-    """Lets one line of a kind through in ``every_ms``, with the number of those left out before it;
+    """Lets one line of a kind through now and then, with the number of those left out before it;
     the rest of the log passes as it is.
     """
 
-    def __init__(self, clock: Clock | None = None, every_ms: int = EVERY_MS) -> None:
+    def __init__(self, lines: LineQuota = LINES) -> None:
         super().__init__()
-        self._clock = clock or SystemClock()
-        self._every_ms = every_ms
-        self._told: dict[_Kind, _Told] = {}
+        self._lines = lines
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the line is written; one that is noise loses its traceback."""
-        if not _is_noise(record):
+        """Whether the line is written; one about a peer loses its traceback."""
+        if not self._is_noise(record):
             return True
-        text = record.getMessage()
-        now_ms = self._clock.monotonic_ms()
-        kind = (record.name, record.levelno, text.partition("[")[0].partition("(")[0])
-        told = self._told.get(kind)
-        if told is not None and now_ms < told.at_ms + self._every_ms:
-            told.left_out += 1
-            LEFT_OUT.labels(record.levelname.lower()).inc()
+        error = record.exc_info[1] if record.exc_info else None
+        kind = (record.name, record.levelno, _stem(record.msg), type(error))
+        line, is_due = self._lines.take(kind, record.levelname.lower())
+        if not is_due:
             return False
-        self._remember(kind, now_ms)
-        if told is not None and told.left_out:
-            text = f"{text} (and {told.left_out} like this that were left out)"
-        if record.exc_info:
-            text = f"{text}: {record.exc_info[1]}"
-        record.msg, record.args, record.exc_info, record.exc_text = text, (), None, None
+        text = record.getMessage()
+        if line.left_out:
+            text = f"{text} (and {line.left_out} like this that were left out)"
+        if isinstance(error, _OF_PEERS):
+            text = f"{text}: {error}"
+            record.exc_info = record.exc_text = None
+        record.msg, record.args = text, ()
         return True
 
-    def _remember(self, kind: _Kind, now_ms: int) -> None:
-        if len(self._told) >= _MOST_KINDS:
-            del self._told[next(iter(self._told))]
-        self._told[kind] = _Told(now_ms)
+    def _is_noise(self, record: logging.LogRecord) -> bool:
+        """Whether a library says it; of the loop's lines, whether a task failed unseen."""
+        library = record.name.partition(".")[0]
+        return library in LIBRARIES or (library == _LOOP and bool(record.exc_info))
 
 
-def _is_noise(record: logging.LogRecord) -> bool:
-    """Whether it tells of a peer alone: a line of gRPC's without an error of ours, or a task of
-    gRPC's that nobody waited for.
-    """
-    error = record.exc_info[1] if record.exc_info else None
-    library = record.name.partition(".")[0]
-    if error is None:
-        return library == _LIBRARY
-    return library in (_LIBRARY, _LOOP) and isinstance(error, grpc.aio.InternalError)
+def _stem(text: object) -> str:
+    """What lines of a kind have in common: names and values stand in brackets or quotes."""
+    stem = str(text)
+    for opening in "[('\"\n":
+        stem = stem.partition(opening)[0]
+    return stem

@@ -7,23 +7,23 @@ drowns in it.
 """
 
 from collections import OrderedDict
-from collections.abc import AsyncIterable, AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from prometheus_client import Counter
 
 from okey.errors import Exhausted
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Identity
+from okey_runtime.line_quota import LINES
 from okey_runtime.logging import get_logger
 
 _MOST_BUCKETS: Final = 100_000
 _MOST_ANONYMOUS_STREAMS: Final = 256
+_ANONYMOUS_STREAMS_OF_A_HOST: Final = 32
 _MOST_INTEGRATOR_STREAMS: Final = 1_000
-_TELL_EVERY_MS: Final = 60_000
-_MOST_TOLD: Final = 10_000
 _BUSY_RETRY_MS: Final = 1_000
 _STREAM_RETRY_MS: Final = 5_000
 
@@ -127,25 +127,6 @@ class Buckets:
         return int(missing // self._per_s) + 1 if missing > 0 else 0
 
 
-class Seldom:
-    """Says of whom something is told: once a minute of each, so that nobody fills the log."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._again_ms: OrderedDict[str, int] = OrderedDict()
-
-    def is_due(self, whom: str) -> bool:
-        """Whether it is to be told now; then not for a minute."""
-        now_ms = self._clock.monotonic_ms()
-        if now_ms < self._again_ms.get(whom, 0):
-            return False
-        self._again_ms.pop(whom, None)
-        self._again_ms[whom] = now_ms + _TELL_EVERY_MS
-        if len(self._again_ms) > _MOST_TOLD:
-            self._again_ms.popitem(last=False)
-        return True
-
-
 class CallsUnderWay:
     """Counts calls; ``with`` it around each. Raises ``ServiceBusy``."""
 
@@ -176,7 +157,6 @@ class Gate:
         self._budgets = Buckets(limits.cost_per_s, limits.cost_burst, clock)
         self.call: Final = CallsUnderWay(limits.calls)
         """Around a call that is no stream."""
-        self._told = Seldom(clock)
         self._streams: dict[str, int] = {}
 
     def refuse_if_too_often(self, caller: Identity | None, method: str, cost: int = 1) -> None:
@@ -202,27 +182,34 @@ class Gate:
 
     def _tell(self, payer: str, method: str) -> None:
         """Log who is limited."""
-        if self._told.is_due(payer):
-            _log.warning("player_limited", player_id=payer, call=method)
+        LINES.warn(_log, "player_limited", player_id=payer, call=method)
 
     @contextmanager
-    def stream(self, caller: Identity | None) -> Iterator[None]:
-        """Around a stream; those without a caller (health, reflection) are counted together.
+    def stream(self, caller: Identity | None, host: str = "") -> Iterator[None]:
+        """Around a stream; nobody's (health, reflection) are counted by host, and together.
 
         Raises ``TooManyStreams``.
         """
-        whose = "" if caller is None else caller.payer
-        if caller is not None and not whose:
+        if caller is None:
+            with (
+                self._counted("callers without a token", _MOST_ANONYMOUS_STREAMS),
+                self._counted(f"callers without a token at {host}", _ANONYMOUS_STREAMS_OF_A_HOST),
+            ):
+                yield
+        elif caller.payer:
+            most = self.limits.streams if caller.player else _MOST_INTEGRATOR_STREAMS
+            with self._counted(caller.payer, most):
+                yield
+        else:
             yield
-            return
-        limit = self._most_streams(caller)
+
+    @contextmanager
+    def _counted(self, whose: str, most: int) -> Iterator[None]:
         count = self._streams.get(whose, 0)
-        if count >= limit:
-            if whose:
-                self._tell(whose, "streams")
+        if count >= most:
+            self._tell(whose, "streams")
             raise TooManyStreams(
-                f"{whose or 'callers without a token'} may have {limit} streams open here: end one",
-                _STREAM_RETRY_MS,
+                f"{whose} may have {most} streams open here: end one", _STREAM_RETRY_MS
             )
         self._streams[whose] = count + 1
         try:
@@ -234,19 +221,10 @@ class Gate:
             else:
                 del self._streams[whose]
 
-    def _most_streams(self, caller: Identity | None) -> int:
-        if caller is None:
-            return _MOST_ANONYMOUS_STREAMS
-        return self.limits.streams if caller.player else _MOST_INTEGRATOR_STREAMS
-
-    async def paced(
-        self, requests: AsyncIterable[Any], caller: Identity | None, method: str
-    ) -> AsyncIterator[Any]:
-        """A player's messages of one stream: what comes faster than it may is not read yet, so
-        that its sender has to wait.
+    async def pace(self, caller: Identity | None, method: str) -> None:
+        """Count a player's message of a stream; return once it may send that one. Until then no
+        further one is read, so its sender has to wait.
         """
         player = "" if caller is None else caller.player
-        async for request in requests:
-            while player and (wait_ms := self._buckets.take(player, f"{method}/message")):
-                await self._clock.sleep_until_ms(self._clock.monotonic_ms() + wait_ms)
-            yield request
+        while player and (wait_ms := self._buckets.take(player, f"{method}/message")):
+            await self._clock.sleep_until_ms(self._clock.monotonic_ms() + wait_ms)

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
-from collections.abc import Awaitable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Iterable
 from types import TracebackType
 from typing import Any, Final, NoReturn, Protocol, TypeAlias
 
@@ -15,23 +14,24 @@ import structlog
 
 from okey_runtime.aborting import abort_with
 from okey_runtime.access import AccessTable
+from okey_runtime.arriving import Arrivals
 from okey_runtime.auth import bearer_token
-from okey_runtime.bad_tokens import BadTokens
+from okey_runtime.bad_tokens import BadTokens, host_of_peer
 from okey_runtime.deadline import set_deadline
 from okey_runtime.errors import (
+    MalformedRequest,
     RpcFailure,
-    internal_status,
     reason_of,
     status_code,
-    to_status,
 )
 from okey_runtime.identity import Identity, Role, set_current_identity
 from okey_runtime.limits import Gate
-from okey_runtime.logging import get_logger
 from okey_runtime.metrics import MethodMetrics
 from okey_runtime.origin import Connection, Origin
+from okey_runtime.requests import Requests
 from okey_runtime.trace import adopt_trace
 from okey_runtime.trail import OperatorTrail
+from okey_runtime.unforeseen import status_for
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
@@ -39,7 +39,6 @@ Metadata: TypeAlias = "Iterable[tuple[str, str | bytes]]"
 
 _CODE_NAMES: Final = {code.value[0]: code.name for code in grpc.StatusCode}
 
-_log = get_logger(__name__)
 _trail: Final = OperatorTrail()
 
 
@@ -101,6 +100,10 @@ class Callers:
         with self._bad_tokens.looked_at(token, Origin(metadata, connection, self._edge_name)):
             return self._verifier.verify(token)
 
+    def host(self, metadata: Metadata, connection: Connection) -> str:
+        """The host that a call comes from, as the edge says where it came through that."""
+        return host_of_peer(Origin(metadata, connection, self._edge_name).peer())
+
 
 class ServedMethod:
     """One method of this server: what stands around each of its calls."""
@@ -108,22 +111,26 @@ class ServedMethod:
     def __init__(
         self,
         name: str,
+        requests: Requests,
+        arrivals: Arrivals,
         callers: Callers,
         access: AccessTable,
         gate: Gate,
         metrics: MethodMetrics,
     ) -> None:
         self.name: Final = name
+        self.requests: Final = requests
+        self.arrivals: Final = arrivals
+        self.callers: Final = callers
         self.gate: Final = gate
         self.metrics: Final = metrics
-        self._callers = callers
         self._access = access
         self._is_public = access.is_public(name)
         self._cost = access.cost(name)
 
     def identify(self, metadata: Metadata, connection: Connection) -> Identity | None:
         """Who calls; None where the method is open to everybody."""
-        return None if self._is_public else self._callers.identify(metadata, connection)
+        return None if self._is_public else self.callers.identify(metadata, connection)
 
     def admit(self, caller: Identity | None) -> None:
         """Return if the caller may call, and not too often. Raises what says why not."""
@@ -134,12 +141,12 @@ class ServedMethod:
 class ServedCall:
     """Around one call: leaving it maps errors to statuses, counts, and notes what operators do."""
 
-    __slots__ = ("_caller", "_context", "_method", "_request", "_started_s")
+    __slots__ = ("_caller", "_context", "_metadata", "_method", "_request", "_started_s")
 
-    def __init__(self, method: ServedMethod, context: Context, request: object) -> None:
+    def __init__(self, method: ServedMethod, context: Context) -> None:
         self._method = method
         self._context = context
-        self._request = request
+        self._request: object = None
         self._caller: Identity | None = None
 
     async def __aenter__(self) -> ServedCall:
@@ -151,7 +158,8 @@ class ServedCall:
         """Find out who calls, whether it may, and put it where the handler and the log find it."""
         context, method = self._context, self._method
         structlog.contextvars.clear_contextvars()
-        metadata = context.invocation_metadata() or ()
+        # Once: it is decoded anew each time, however many entries a stranger has sent.
+        metadata = self._metadata = context.invocation_metadata() or ()
         trace_id = adopt_trace(metadata)
         structlog.contextvars.bind_contextvars(method=method.name, trace_id=trace_id)
         caller = self._caller = method.identify(metadata, context)
@@ -163,11 +171,44 @@ class ServedCall:
         method.admit(caller)
         return caller
 
-    def paced(self, request: Any) -> Any:
-        """The request; where it is a stream of them, no faster than its caller may send them."""
-        if hasattr(request, "__aiter__"):
-            return self._method.gate.paced(request, self._caller, self._method.name)
-        return request
+    async def message(self) -> Any:
+        """The call's one message, now that it is known who calls.
+
+        Raises:
+            RequestNotSent: it does not come in time.
+            InvalidInput: it is not there, too large, unreadable, or breaks a rule.
+        """
+        content = await self._first()
+        if content is grpc.aio.EOF:
+            raise MalformedRequest("the call was sent without its message")
+        requests = self._method.requests
+        # Unchecked at first: the trail tells of a call that is refused what it was about.
+        request = self._request = requests.read(content)
+        return requests.checked(request)
+
+    async def messages(self) -> AsyncIterator[Any]:
+        """The messages of a stream up to its end, no faster than its caller may send them; raises
+        what ``message`` does.
+        """
+        # Not gRPC's own iterator: one that is left half-read keeps itself, and the call with it.
+        method, read = self._method, self._context.read
+        content = await self._first()
+        while content is not grpc.aio.EOF:
+            await method.gate.pace(self._caller, method.name)
+            yield method.requests.of_stream(content)
+            content = await read()
+
+    def _first(self) -> Awaitable[Any]:
+        context, method, caller = self._context, self._method, self._caller
+        whose = self.host if caller is None else caller.payer
+        return method.arrivals.of(context.read(), whose)
+
+    @property
+    def host(self) -> str:
+        """Where a call without a caller comes from; "" where it is known who calls."""
+        if self._caller is not None:
+            return ""
+        return self._method.callers.host(self._metadata, self._context)
 
     async def within(self, most_ms: int, answer: Awaitable[Any]) -> Any:
         """The answer, which may take so long, whatever the caller's deadline.
@@ -211,11 +252,7 @@ class ServedCall:
 
     async def _refuse(self, error: BaseException) -> NoReturn:
         """End the call with the error's status; always raises, as ``abort`` does."""
-        status = to_status(error)
-        if status is None:
-            error_id = secrets.token_hex(8)
-            status = internal_status(error_id)
-            _log.error("unexpected_error", error_id=error_id, exc_info=error)
+        status = status_for(error)
         self._ended(status_code(status).name, reason_of(status))
         await abort_with(self._context, status)
 

@@ -21,7 +21,7 @@ from grpc_reflection.v1alpha import reflection
 from okey.api.common.v1 import status_pb2_grpc
 from okey_runtime import failpoints, status_servicer
 from okey_runtime.access import ANY_ROLE, HEALTH, PUBLIC, AccessTable, reflection_access
-from okey_runtime.arriving import ArrivalInterceptor, Arrivals
+from okey_runtime.arriving import Arrivals
 from okey_runtime.auth import TokenVerifier
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import Clock, SystemClock
@@ -38,6 +38,7 @@ from okey_runtime.metrics import MetricsServer, watch_loop_lag
 from okey_runtime.own_tokens import OwnTokens
 from okey_runtime.production import guarded
 from okey_runtime.readiness import Readiness
+from okey_runtime.request_size import most_bytes_of
 from okey_runtime.revocation import Revocations
 from okey_runtime.server_options import probe_options, server_options
 from okey_runtime.service_token import MetadataProvider
@@ -108,14 +109,14 @@ class ServiceServer:
         """By which this service is known to those that it calls."""
         self.grpc: Final = grpc.aio.server(
             interceptors=[
-                ArrivalInterceptor(Arrivals(self.settings.first_message_ms)),
                 CallInterceptor(
                     trust.callers(),
                     app.access | HEALTH | _reflection(self.settings) | status_servicer.ACCESS,
                     Gate(_limits(self.settings), self.clock),
+                    Arrivals(self.settings.first_message_ms, share=self.settings.calls_burst),
                 ),
             ],
-            options=server_options(self.settings),
+            options=server_options(self.settings, most_bytes_of(app.services)),
         )
         self._security: Final = self.settings.security()
         self.address = ""

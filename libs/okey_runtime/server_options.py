@@ -13,10 +13,13 @@ _METADATA_BYTES: Final = 8 << 10
 _HANDSHAKE_MS: Final = 10_000
 _PING_INTERVAL_MS: Final = 5_000
 _MOST_PENDING: Final = 20_000
+_IDLE_MS: Final = 300_000
+_IDENTITY_ONLY: Final = 1
 _PROBES: Final = 100
 _PROBE_PING_MS: Final = 20_000
 _PROBE_PING_TIMEOUT_MS: Final = 10_000
 _PROBE_BYTES: Final = 4 << 10
+_PROBE_CONNECTIONS: Final = 256
 _PROBE_AGE_MS: Final = 60_000
 _PROBE_GRACE_MS: Final = 5_000
 
@@ -24,6 +27,9 @@ _EVERYWHERE: Final[Options] = [
     # Otherwise a second process on the same port would silently take half of the calls.
     ("grpc.so_reuseport", 0),
     ("grpc.enable_http_proxy", 0),
+    # A bit an algorithm, of which the first is none: a compressed message is refused before it is
+    # inflated, and answers are not compressed either.
+    ("grpc.compression_enabled_algorithms_bitset", _IDENTITY_ONLY),
     # By default a connection that says nothing is kept for two minutes, and costs memory.
     ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
     # Beyond the first some of it is refused, beyond the second all.
@@ -36,12 +42,14 @@ _EVERYWHERE: Final[Options] = [
 ]
 
 
-def server_options(settings: ServiceSettings) -> Options:
-    """The options of a service's own port."""
+def server_options(settings: ServiceSettings, most_bytes: int) -> Options:
+    """The options of a service's own port; ``most_bytes`` is the largest message of its methods."""
     options = [
         *_EVERYWHERE,
         *_pings(settings.ping_after_ms, settings.ping_timeout_ms),
-        ("grpc.max_receive_message_length", settings.max_message_bytes),
+        ("grpc.max_receive_message_length", most_bytes),
+        ("grpc.max_allowed_incoming_connections", settings.most_connections),
+        ("grpc.max_connection_idle_ms", _IDLE_MS),
         ("grpc.max_concurrent_streams", settings.max_streams_per_connection),
         # By default a server cancels calls at random once 1,000 wait to be picked up, which a crowd
         # that reconnects at the same moment reaches at once.
@@ -61,6 +69,7 @@ def probe_options() -> Options:
         *_EVERYWHERE,
         *_pings(_PROBE_PING_MS, _PROBE_PING_TIMEOUT_MS),
         ("grpc.max_receive_message_length", _PROBE_BYTES),
+        ("grpc.max_allowed_incoming_connections", _PROBE_CONNECTIONS),
         ("grpc.max_concurrent_streams", _PROBES),
         ("grpc.max_connection_age_ms", _PROBE_AGE_MS),
         ("grpc.max_connection_age_grace_ms", _PROBE_GRACE_MS),

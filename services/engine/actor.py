@@ -24,6 +24,7 @@ from services.engine.group_commit import TooManyWaiting
 from services.engine.metrics import COMMAND_SECONDS
 from services.engine.players import no_seat_for
 from services.engine.record import Request, Row, encode_events
+from services.engine.seals import Seals, TableSeal
 from services.engine.snapshots import Snapshot
 from services.engine.standstill import Standstill
 from services.engine.steady_clock import SteadyClock
@@ -76,6 +77,7 @@ class TableActor:
         lose: "Callable[[TableActor], None]",
         standstill: Standstill,
         may_write: "Callable[[Sequence[Event]], None]" = lambda events: None,
+        seals: Seals | None = None,
     ) -> None:
         self.table_id: Final = table_id
         self.state: TableState | None = None
@@ -91,6 +93,7 @@ class TableActor:
         self._lose = lose
         self._standstill = standstill
         self._may_write = may_write
+        self.seal: Final = TableSeal(seals or Seals(), table_id)
         # Kept, because to ask for it costs a system call.
         self._loop = asyncio.get_running_loop()
         self._queue: deque[_Envelope] = deque()
@@ -127,6 +130,7 @@ class TableActor:
             requests_after=self._requests.after,
             last_end=self._requests.last_end,
             verdicts=dict(self.holds.verdicts),
+            seal_key=self.seal.key_id,
         )
 
     def restore(self, change: Change) -> None:
@@ -302,7 +306,7 @@ class TableActor:
             table_id=self.table_id,
             seq=row.seq,
             at_ms=row.at_ms,
-            payload=row.payload,
+            payload=self.seal.sealed(before, row),
             request=row.request,
             joined=joined,
             left=left,

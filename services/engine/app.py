@@ -176,7 +176,9 @@ class EngineApp:
         archiving = Archiving(Archive(self._database), clock, settings.archive_after_ms)
         host.spawn(archiving.run(), "archiving")
         self._serve(host, parts, clock, Routes(membership, clock, parts.sharing.look))
-        tell_engine(host.status, settings.engine_name, parts.tables, parts.standstill)
+        tell_engine(
+            host.status, settings.engine_name, parts.tables, parts.standstill, parts.journal.seals
+        )
         tell_database(host.status, self._database, url, host.clock, MIGRATIONS)
         for name, address in settings.called().items():
             look = peer_check(self._open(host, address, name), address, host.clock)
@@ -188,18 +190,19 @@ class EngineApp:
         """What tables are made of, and this engine's share of them."""
         settings = self._settings
         kinds = EventKinds(frozenset(filter(None, settings.events_off.split(","))))
-        journal = Journal(database, settings.engine_name, kinds)
+        seals = settings.seals()
+        journal = Journal(database, settings.engine_name, kinds, seals)
         operators = Operators(database)
         standstill = Standstill(clock, settings.stall_ms)
-        feed = Feed(database, clock)
+        feed = Feed(database, clock, seals)
         store = FedStore(WatchedStore(journal, standstill), feed)
         commit = GroupCommit(store, clock, every_ms=COMMIT_EVERY_MS)
         wallet = WalletSink(self._open(host, settings.wallet_address, "wallet"))
-        ownership = Ownership(settings.engine_name, clock, settings.lease_ms, kinds)
+        ownership = Ownership(settings.engine_name, clock, settings.lease_ms, kinds, seals)
         bots = BotWorkers(self._open(host, settings.bots_address, "bots"))
         pace_ms = settings.hurried_ms(settings.bot_pace_ms)
         tables = Tables(
-            Stores(journal, Snapshots(database), operators, settings.snapshot_every_rows),
+            Stores(journal, Snapshots(database, seals), operators, settings.snapshot_every_rows),
             commit,
             clock,
             [wallet, RatingSink(self._open(host, settings.rating_address, "rating"))],

@@ -16,16 +16,19 @@ from sqlalchemy import select
 
 from okey.api.events.v1 import events_pb2
 from okey.errors import Refused
+from okey.table.events import RoundDealt
 from okey.table.view import SPECTATOR
 from okey_runtime.clock import Clock
 from okey_runtime.codec import UndecodableMessage
 from okey_runtime.database import Database
 from okey_runtime.logging import get_logger
 from services.engine.appending import Append, Verdict
+from services.engine.archive import StoredRow
 from services.engine.background import leave_failure
 from services.engine.group_commit import Store
 from services.engine.record import decode_events
 from services.engine.schema import feed, journal
+from services.engine.seals import Seals
 from services.engine.wire import event_message
 
 PAGE_ROWS: Final = 64
@@ -74,8 +77,9 @@ class Start(NamedTuple):
 class Feed:
     """Gives pages of rows; ``news`` is to be called whenever rows may have been committed."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, seals: Seals | None = None) -> None:
         self._database = database
+        self._seals = seals or Seals()
         self._clock = clock
         self._news = asyncio.Event()
         self._pages: OrderedDict[int, asyncio.Task[Page]] = OrderedDict()
@@ -165,7 +169,7 @@ class Feed:
             lambda c: (c.execute(bound).scalar_one(), c.execute(query).all())
         )
         last, newest_ms = (rows[-1].position, rows[-1].at_ms) if rows else (position, 0)
-        return Page(last, newest_ms, _messages(rows), archived)
+        return Page(last, newest_ms, _messages(rows, self._seals), archived)
 
     async def _bounds(self) -> tuple[int, int]:
         found = await self._database.read(lambda c: c.execute(select(feed)).one())
@@ -206,22 +210,27 @@ def _too_old(position: int, archived: int) -> CursorTooOld:
     )
 
 
-def _messages(rows: Sequence[Any]) -> tuple[bytes, ...]:
+def _messages(rows: Sequence[Any], seals: Seals) -> tuple[bytes, ...]:
     return tuple(
         events_pb2.SubscribeResponse(
             table_id=row.table_id,
             seq=row.seq,
             at_ms=row.at_ms,
-            events=_events(row),
+            events=_events(row, seals),
             cursor=str(row.position),
         ).SerializeToString()
         for row in rows
     )
 
 
-def _events(row: Any) -> list[events_pb2.Event]:
+def _events(row: Any, seals: Seals) -> list[events_pb2.Event]:
     try:
         events = decode_events(row.payload)
+        if any(isinstance(event, RoundDealt) for event in events):
+            # Spectators see the nonces of a deal, which are encrypted; of all else see no more.
+            stored = StoredRow(row.seq, row.at_ms, row.payload, None)
+            [opened] = seals.opened(row.table_id, [stored]).rows
+            events = decode_events(opened.payload)
     except (UndecodableMessage, DecodeError) as error:
         # Its table stands still; the others' rows are to come all the same.
         _log.error("row_not_readable", table_id=row.table_id, seq=row.seq, error=str(error))

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, Protocol
 
 from okey.api.engine.v1 import engine_pb2
 from okey.table import events as e
+from okey.table.hidden import fresh_seed
 from okey.table.public import REVEALED
 from okey.table.state import TableState
 from services.engine.background import leave_failure
@@ -187,6 +188,11 @@ def _between(rows: Sequence[Row], match_no: int, round_no: int) -> tuple[Row, ..
             is_begun |= isinstance(event, e.RoundDealt) and event.round_no == round_no
             if is_begun:
                 events.append(event)
+            if isinstance(event, e.MatchVoided) and is_begun:
+                raise RoundNotEnded(
+                    f"round {round_no} of match {match_no} was voided: the key that it was "
+                    "encrypted with is lost, so nobody can show it (M10)"
+                )
             if isinstance(event, e.RoundEnded) and is_begun:
                 return (*found, Row(row.seq, row.at_ms, tuple(events)))
         found.append(Row(row.seq, row.at_ms, tuple(events)))
@@ -194,7 +200,10 @@ def _between(rows: Sequence[Row], match_no: int, round_no: int) -> tuple[Row, ..
 
 
 def _not_ended(match_no: int, round_no: int) -> RoundNotEnded:
-    return RoundNotEnded(f"round {round_no} of match {match_no} is being played; ask at its end")
+    return RoundNotEnded(
+        f"round {round_no} of match {match_no} is being played, or was voided since the key that "
+        "it was encrypted with is lost; where it is played, ask at its end"
+    )
 
 
 def _message(found: FinishedRound) -> engine_pb2.ListEventsResponse:
@@ -215,6 +224,5 @@ def _message(found: FinishedRound) -> engine_pb2.ListEventsResponse:
 
 def _sealed(event: e.Event) -> bytes:
     """The commitment that an event publishes for the next round."""
-    if isinstance(event, e.TableOpened | e.RoundEnded | e.MatchVoided):
-        return event.sealed.commitment
-    return b""
+    sealed = fresh_seed(event)
+    return sealed.commitment if sealed is not None else b""

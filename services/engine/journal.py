@@ -24,6 +24,7 @@ from services.engine.finished_round import RoundEntry, RoundKey
 from services.engine.players import refuse_closed
 from services.engine.record import EventKinds, Row
 from services.engine.schema import cursors, journal, players, rounds, seated, snapshots, tables
+from services.engine.seals import Seals
 from services.engine.set_based import put_newer
 from services.engine.shards import id_ranges
 from services.engine.stored_tables import StoredTable, read_tables
@@ -73,9 +74,14 @@ class Journal:
     """
 
     def __init__(
-        self, database: Database, engine: str = "", kinds: EventKinds | None = None
+        self,
+        database: Database,
+        engine: str = "",
+        kinds: EventKinds | None = None,
+        seals: Seals | None = None,
     ) -> None:
         """``engine`` is who appends: new tables of shards that another one owns are refused."""
+        self.seals: Final = seals or Seals()
         self._database = database
         self._engine = engine
         self._kinds = kinds or EventKinds()
@@ -91,9 +97,11 @@ class Journal:
         """The table's rows after the given one and up to ``last``, oldest first; none where there
         is no such table.
 
-        Raises ``UndecodableMessage`` for a row that this version cannot read.
+        What nobody may know yet is there where its key is. Raises ``UndecodableMessage`` for a row
+        that this version cannot read.
         """
-        return self.decoded(await self.stored_rows(table_id, after, last))
+        stored = await self.stored_rows(table_id, after, last)
+        return self.decoded(self.seals.opened(table_id, stored).rows)
 
     async def round_entry(self, key: RoundKey) -> RoundEntry | None:
         """The round in the index; None where it was not dealt, or by a version without index."""
@@ -114,12 +122,14 @@ class Journal:
     async def stored_rows(
         self, table_id: str, after: int = 0, last: int | None = None
     ) -> list[StoredRow]:
-        """The same rows, their events not decoded; an archived table's too."""
+        """The same rows as they are stored: encrypted in part, not decoded; an archived table's
+        too.
+        """
         return await self._database.read(lambda c: stored_rows(c, table_id, after, last))
 
     async def stored_tables(self, table_ids: Collection[str]) -> Mapping[str, StoredTable]:
         """What is needed to load each of these tables, on one snapshot of the database."""
-        return await self._database.read(lambda c: read_tables(c, table_ids))
+        return await self._database.read(lambda c: read_tables(c, table_ids, self.seals))
 
     async def unretired(self, after: str, limit: int) -> list[Unretired]:
         """Tables with something left to do, by id, after the given one."""

@@ -9,10 +9,12 @@ from okey.table.state import TableState
 from okey_runtime.logging import get_logger
 from services.engine.accepted import AcceptedRow
 from services.engine.actor import Change, TableActor
+from services.engine.archive import StoredRow
 from services.engine.caught import Caught
 from services.engine.gathering import MOST_KEYS, Gathering
 from services.engine.journal import Journal
 from services.engine.record import Row
+from services.engine.seals import Opened, seeds_in
 from services.engine.snapshots import Snapshot
 from services.engine.stored_tables import StoredTable
 
@@ -25,14 +27,15 @@ class SnapshotMisfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What was folded, after which snapshot (0 for none), when the last row was written, and how
-    far each sink was told.
+    """What was folded, after which snapshot (0 for none), when the last row was written, how far
+    each sink was told, and which keys of seeds were not there, by round.
     """
 
     snapshot_seq: int
     changes: Sequence[Change]
     last_ms: int
     cursors: Mapping[str, int]
+    missing: Mapping[bytes, str]
 
 
 class Loader:
@@ -47,16 +50,20 @@ class Loader:
     async def load(self, actor: TableActor) -> Loaded:
         """Bring a new actor to the table's newest row.
 
-        Raises ``DatabaseAway`` or ``DatabaseBusy``, or whatever reading or folding the rows does.
+        Raises ``DatabaseAway``, ``DatabaseBusy`` or ``SealKeyElsewhere``, or whatever reading or
+        folding the rows does.
         """
         stored = await self._stored.ask(actor.table_id)
         loaded = self._resumed(actor, stored)
         if loaded is None:
-            rows = await self._all_rows(actor.table_id, stored)
-            loaded = Loaded(0, _folded(None, rows), rows[-1].at_ms, stored.cursors)
+            opened = self._opened(actor, await self._all_rows(actor.table_id, stored))
+            rows = self._journal.decoded(opened.rows)
+            changes = _folded(None, rows)
+            loaded = Loaded(0, changes, rows[-1].at_ms, stored.cursors, opened.missing)
         for change in loaded.changes:
             actor.restore(change)
             actor.watchers.keep(change.before, change.row)
+        self._journal.seals.judge(actor.table, loaded.missing)
         players = [seat.player for seat in actor.table.seats if seat.is_person]
         names = await asyncio.gather(*map(self._names.ask, players))
         actor.names.update({p: n for p, n in zip(players, names, strict=True) if n})
@@ -67,10 +74,17 @@ class Loader:
         await self._stored.close()
         await self._names.close()
 
-    async def _all_rows(self, table_id: str, stored: StoredTable) -> list[Row]:
+    async def _all_rows(self, table_id: str, stored: StoredTable) -> Sequence[StoredRow]:
         if stored.snapshot is None:
-            return self._journal.decoded(stored.rows)
-        return await self._journal.rows(table_id)
+            return stored.rows
+        return await self._journal.stored_rows(table_id)
+
+    def _opened(
+        self, actor: TableActor, rows: Sequence[StoredRow], seeds: Sequence[bytes] = ()
+    ) -> Opened:
+        opened = self._journal.seals.opened(actor.table_id, rows, seeds)
+        actor.seal.key_id = opened.key_id or actor.seal.key_id
+        return opened
 
     def _resumed(self, actor: TableActor, stored: StoredTable) -> Loaded | None:
         """What follows the snapshot; None if none fits, and then the actor is untouched."""
@@ -86,15 +100,17 @@ class Loader:
         own = [row for row in stored.rows if row.seq == seq]
         if not own:
             raise SnapshotMisfit(f"there is no row {seq}")
-        later = self._journal.decoded(row for row in stored.rows if row.seq > seq)
+        actor.seal.key_id = snapshot.seal_key
+        opened = self._opened(actor, stored.rows, seeds_in(snapshot.state))
+        later = self._journal.decoded(row for row in opened.rows if row.seq > seq)
         changes = _folded(snapshot.state, later)
         requests = [
             AcceptedRow(row.request, row.seq, row.payload)
-            for row in stored.rows
+            for row in opened.rows
             if row.request is not None and snapshot.requests_after < row.seq <= seq
         ]
         actor.resume(snapshot, requests)
-        return Loaded(seq, changes, stored.rows[-1].at_ms, stored.cursors)
+        return Loaded(seq, changes, stored.rows[-1].at_ms, stored.cursors, opened.missing)
 
     async def _all_names(self, players: Collection[str]) -> Mapping[str, str]:
         """A name for each; "" where there is none."""

@@ -139,3 +139,13 @@ FORWARDED: Final = Counter(
 REDIRECTED: Final = Counter(
     "okey_engine_redirected_streams_total", "Streams that were told where their table is."
 )
+LOST_SEEDS: Final = Counter(
+    "okey_engine_lost_seeds_total",
+    "Seeds whose key was not in the file when their table was loaded, by what followed: "
+    "MATCH_VOIDED, SEED_REPLACED.",
+    ("outcome",),
+)
+OLDER_SEALS: Final = Gauge(
+    "okey_engine_older_sealed_tables",
+    "Tables in memory whose seed is encrypted with another key than the newest of the file.",
+)

@@ -9,6 +9,7 @@ from okey.table.events import Event
 from okey_runtime.clock import Clock
 from services.engine.errors import EventNotReadable, NotOwner, StandsStill
 from services.engine.record import EVERY_KIND, EventKinds
+from services.engine.seals import Seals
 from services.engine.shards import Board, Member, shard_of
 
 MOVING_WAIT_S: Final = 2.0
@@ -21,9 +22,15 @@ class Ownership:
     """The shards that this engine serves, and the newest board that it has seen."""
 
     def __init__(
-        self, engine: str, clock: Clock, lease_ms: int, kinds: EventKinds | None = None
+        self,
+        engine: str,
+        clock: Clock,
+        lease_ms: int,
+        kinds: EventKinds | None = None,
+        seals: Seals | None = None,
     ) -> None:
         self.engine: Final = engine
+        self.seals: Final = seals or Seals()
         self.board = _NOBODY
         self.held: set[int] = set()
         """The shards whose tables are served here."""
@@ -38,6 +45,7 @@ class Ownership:
     def follow(self, board: Board) -> None:
         """This is the newest board."""
         self.board = board
+        self.seals.follow(board.living())
         readable = board.readable()
         self._unreadable = frozenset() if readable is None else EVERY_KIND - readable
 

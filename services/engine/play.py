@@ -1,7 +1,6 @@
 """The Play stream: attach first, then commands up, results and updates down."""
 
 import asyncio
-import secrets
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Final
@@ -12,11 +11,10 @@ from okey.api.engine.v1 import engine_pb2
 from okey.errors import InvalidInput, OkeyError
 from okey_runtime.auth import TokenExpired
 from okey_runtime.clock import Clock
-from okey_runtime.errors import internal_status, to_status
 from okey_runtime.identity import Identity
 from okey_runtime.interceptors import checked_message
-from okey_runtime.logging import get_logger
 from okey_runtime.revocation import Revocations
+from okey_runtime.unforeseen import status_for
 from okey_runtime.validation import keeps_rules
 from services.engine.actor import TableActor
 from services.engine.attaching import Attaching
@@ -38,8 +36,6 @@ _NO_REASON: Final = StreamEndReason.STREAM_END_REASON_UNSPECIFIED
 
 Begun = asyncio.Future[Numbered]
 """A command under way."""
-
-_log = get_logger(__name__)
 
 
 class NotAttached(InvalidInput):
@@ -289,9 +285,4 @@ def _request_id(request: object) -> str:
 
 
 def _refusal(request_id: str, error: BaseException) -> engine_pb2.CommandResult:
-    status = to_status(error)
-    if status is None:
-        error_id = secrets.token_hex(8)
-        _log.error("unexpected_error", error_id=error_id, exc_info=error)
-        status = internal_status(error_id)
-    return engine_pb2.CommandResult(request_id=request_id, error=status)
+    return engine_pb2.CommandResult(request_id=request_id, error=status_for(error))

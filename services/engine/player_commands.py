@@ -74,7 +74,7 @@ class PlayerCommands:
         drawn = next((x.tile for x in accepted.events if isinstance(x, e.TileDrawn)), 0)
         is_draw = message.action.WhichOneof("action") in _DRAWS
         return engine_pb2.ActResponse(
-            seq=accepted.seq, drawn=common_pb2.Tile.ValueType(drawn if is_draw else 0)
+            seq=accepted.seq, drawn=common_pb2.Tile.ValueType(drawn if is_draw and drawn else 0)
         )
 
     async def leave_seat(

@@ -46,7 +46,9 @@ class RatingSink:
                             row.at_ms,
                         )
                     )
-                case e.MatchVoided(reason=VoidReason.OPERATOR) if before and before.match:
+                case e.MatchVoided(reason=VoidReason.OPERATOR | VoidReason.KEY_LOST) if (
+                    before and before.match
+                ):
                     # One that had not started yet means nothing to anybody.
                     found.append(_voided(event, before, row.at_ms))
         return found

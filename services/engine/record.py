@@ -85,6 +85,18 @@ def encode_events(events: Sequence[Event]) -> bytes:
     return b"".join([_often(e) if type(e) in _FEW else _once(e) for e in events])
 
 
+def encode_event(event: Event) -> bytes:
+    """One event as it stands in a payload."""
+    return _often_alone(event) if type(event) in _FEW else _alone(event)
+
+
+def _alone(event: Event) -> bytes:
+    return _EVENTS.encode(event).SerializeToString()
+
+
+_often_alone: Final = lru_cache(_MANY_EVENTS)(_alone)
+
+
 def _once(event: Event) -> bytes:
     return journal_pb2.Record(events=[_EVENTS.encode(event)]).SerializeToString()
 
@@ -93,7 +105,7 @@ _often: Final = lru_cache(_MANY_EVENTS)(_once)
 
 
 def decode_events(payload: bytes) -> tuple[Event, ...]:
-    """The events of a row's payload.
+    """The events of a row's payload; what is encrypted in it is left out (``Seals.opened``).
 
     Raises:
         UndecodableMessage: an event, a field or a value in it is not known to this version.

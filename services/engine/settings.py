@@ -1,12 +1,15 @@
 """Settings of the engine beside those of every service."""
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Self
 
 from pydantic import Field, model_validator
 
 from okey.rules.rule_set import DEFAULT_RULE_SET, RuleSet
 from okey_runtime.config import ServiceSettings, refuse_in_production
+from okey_runtime.seal_keys import SealKeysFile
+from services.engine.seals import Seals
 
 
 class EngineSettings(ServiceSettings):
@@ -18,6 +21,10 @@ class EngineSettings(ServiceSettings):
     """host:port or dns:///name:port of the rating service."""
     bots_address: str
     """host:port or dns:///name:port of the bot workers."""
+    seal_keys_file: Path | None = None
+    """The keys that seeds of running rounds are encrypted with in the database; production needs
+    it, without it they stand there in the clear. `okeyctl keys rotate FILE` makes one.
+    """
     engine_name: str = Field(default="engine", min_length=1, max_length=100)
     """This engine among the members; unique, and the same after a restart if it can be."""
     lease_ms: int = Field(default=6_000, ge=200, le=60_000)
@@ -63,6 +70,15 @@ class EngineSettings(ServiceSettings):
     _test_only = model_validator(mode="after")(refuse_in_production("clock_factor", "events_off"))
 
     @model_validator(mode="after")
+    def _production_seals(self) -> Self:
+        if self.is_production and self.seal_keys_file is None:
+            raise ValueError(
+                "production does not start without OKEY_SEAL_KEYS_FILE: make it with okeyctl keys "
+                "rotate, for else seeds of running rounds stand in the database in the clear"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _is_renewed_in_time(self) -> Self:
         if 2 * self.renew_ms > self.lease_ms:
             raise ValueError(
@@ -70,6 +86,10 @@ class EngineSettings(ServiceSettings):
                 "outlast a renewal that fails, so be at least twice as long"
             )
         return self
+
+    def seals(self) -> Seals:
+        """What is encrypted at rest. Raises ``KeyFileBroken`` for a file that cannot be used."""
+        return Seals(SealKeysFile(self.seal_keys_file) if self.seal_keys_file else None)
 
     def called(self) -> dict[str, str]:
         """Whom the engine calls, and where."""

@@ -61,7 +61,7 @@ class Sharing:
     ) -> None:
         """``is_serving`` says whether callers reach this engine: before, it takes no shards."""
         self._membership = membership
-        self._me = me
+        self._myself = me
         self._ownership = ownership
         self._tables = tables
         self._clock = clock
@@ -81,6 +81,12 @@ class Sharing:
         self._leaving: asyncio.Task[None] | None = None
         LEASE_AGE_SECONDS.set_function(ownership.lease_age_s)
         tables.check_owner = self.look
+
+    @property
+    def _me(self) -> Myself:
+        """What this engine says of itself; its keys are those of the file as it is now."""
+        me = self._myself
+        return replace(me, events=me.events | self._ownership.seals.numbers)
 
     # The lease ------------------------------------------------------------------------------------
 

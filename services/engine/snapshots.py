@@ -22,6 +22,7 @@ from okey_runtime.database import Database, Isolation
 from okey_runtime.logging import get_logger
 from services.engine.metrics import SNAPSHOTS
 from services.engine.schema import snapshots
+from services.engine.seals import SealBroken, Seals
 from services.engine.set_based import put
 
 _FOLDING: Final = ("okey.rules", "okey.money", "okey.table", "services.engine.accepted", __name__)
@@ -35,7 +36,8 @@ class Snapshot:
     """A table after its row ``seq``, with what its actor remembers besides the state.
 
     The requests themselves stand in the rows after ``requests_after`` (see ``AcceptedRequests``).
-    A snapshot is taken only while no sink waits for a row of the table.
+    A snapshot is taken only while no sink waits for a row of the table. ``seal_key`` is the key
+    that the newest seed is encrypted with.
     """
 
     seq: int
@@ -45,6 +47,7 @@ class Snapshot:
     requests_after: int
     last_end: int
     verdicts: dict[str, str]
+    seal_key: str = ""
 
 
 # A tuple, because a dataclass cannot be given a configuration from outside.
@@ -85,15 +88,24 @@ def _version(payload: bytes) -> str:
     return _made_by() + blake2b(payload, digest_size=16).hexdigest()
 
 
-def usable(kept: Any) -> Snapshot | None:
-    """The snapshot of a row of the database; None for one that this version cannot use."""
+def usable(kept: Any, seals: Seals) -> Snapshot | None:
+    """The snapshot of a row of the database; None for one that this version, or with these keys,
+    cannot be used.
+    """
     if not kept.version.startswith(_made_by()):
         return None
     if kept.version != _version(kept.payload):
         _log.error("snapshot_changed", table_id=kept.table_id, seq=kept.seq)
         return None
     try:
-        snapshot = decode_snapshot(kept.payload)
+        payload = seals.open_snapshot(kept.table_id, kept.seq, kept.payload)
+        if payload is None:
+            _log.warning("snapshot_key_missing", table_id=kept.table_id, seq=kept.seq)
+            return None
+        snapshot = decode_snapshot(payload)
+    except SealBroken as error:
+        _log.error("snapshot_changed", table_id=kept.table_id, seq=kept.seq, error=str(error))
+        return None
     except ValidationError as error:
         _log.warning("snapshot_unreadable", table_id=kept.table_id, errors=error.error_count())
         return None
@@ -104,14 +116,15 @@ def usable(kept: Any) -> Snapshot | None:
 class Snapshots:
     """Where they are kept: the newest of each table."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, seals: Seals | None = None) -> None:
         self._database = database
+        self._seals = seals or Seals()
 
     async def newest(self, table_id: str) -> Snapshot | None:
         """The table's snapshot, if there is one that this version can use."""
         query = select(snapshots).where(snapshots.c.table_id == table_id)
         found = await self._database.read(lambda c: c.execute(query).first())
-        return None if found is None else usable(found)
+        return None if found is None else usable(found, self._seals)
 
     async def keep(self, made: Sequence[Snapshot]) -> None:
         """Keep these, one a table, in place of older ones."""
@@ -122,9 +135,13 @@ class Snapshots:
                 "version": _version(payload),
                 "payload": payload,
             }
-            for snapshot, payload in zip(made, map(encode_snapshot, made), strict=True)
+            for snapshot, payload in zip(made, map(self._encoded, made), strict=True)
         ]
         await self._database.transact(lambda c: put(c, snapshots, rows), Isolation.READ_COMMITTED)
+
+    def _encoded(self, snapshot: Snapshot) -> bytes:
+        table_id = snapshot.state.config.table_id
+        return self._seals.seal_snapshot(table_id, snapshot.seq, encode_snapshot(snapshot))
 
 
 class Snapshotter:

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, select
 
 from services.engine.archive import StoredRow, rows_of_many
 from services.engine.schema import cursors, snapshots
+from services.engine.seals import Seals
 from services.engine.snapshots import Snapshot, usable
 
 
@@ -21,10 +22,12 @@ class StoredTable:
     cursors: Mapping[str, int]
 
 
-def read_tables(connection: Connection, table_ids: Collection[str]) -> dict[str, StoredTable]:
+def read_tables(
+    connection: Connection, table_ids: Collection[str], seals: Seals
+) -> dict[str, StoredTable]:
     """Read these tables, also those that are not there: they have no rows."""
     of_snapshots = select(snapshots).where(snapshots.c.table_id.in_(table_ids))
-    usable_ones = map(usable, connection.execute(of_snapshots))
+    usable_ones = (usable(kept, seals) for kept in connection.execute(of_snapshots))
     kept = {each.state.config.table_id: each for each in usable_ones if each is not None}
     after = {table_id: _rows_after(kept.get(table_id)) for table_id in table_ids}
     rows = rows_of_many(connection, after)

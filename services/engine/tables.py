@@ -306,6 +306,7 @@ class Tables:
             self._lost,
             self._standstill,
             self._ownership.refuse_unreadable,
+            self._journal.seals,
         )
 
     # Letting go -----------------------------------------------------------------------------------

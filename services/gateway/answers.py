@@ -20,9 +20,9 @@ def answer(content: Json) -> Response:
     return _response(content, 200)
 
 
-def refusal(failure: RpcFailure) -> Response:
-    """The failure, with the status that belongs to it."""
-    return _response(error_object(failure), http_status(failure))
+def refusal(failure: RpcFailure, status: int | None = None) -> Response:
+    """The failure, with the status that belongs to it, or another one."""
+    return _response(error_object(failure), status or http_status(failure))
 
 
 async def body_of(request: Request) -> Json:
@@ -35,12 +35,19 @@ async def body_of(request: Request) -> Json:
     if kind != _JSON:
         # A form of another origin could send other types without asking first.
         raise MalformedRequest(f"the content type is {_JSON}, not {quoted(kind)}")
+    declared = request.headers.get("content-length", "0")
+    if not declared.isdecimal() or int(declared) > _MOST_BYTES:
+        raise _too_long()
     content = bytearray()
     async for chunk in request.stream():
         content += chunk
         if len(content) > _MOST_BYTES:
-            raise MalformedRequest(f"a request has at most {_MOST_BYTES} bytes")
+            raise _too_long()
     return read_object(bytes(content))
+
+
+def _too_long() -> MalformedRequest:
+    return MalformedRequest(f"a request has at most {_MOST_BYTES} bytes")
 
 
 def _response(content: Json, status: int) -> Response:

@@ -2,22 +2,32 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 import grpc
 
 from okey_client import OkeyClient
 from okey_runtime.access import AccessTable
+from okey_runtime.bad_tokens import BadTokens
 from okey_runtime.keys import load_signing_key
+from okey_runtime.limits import Buckets
 from okey_runtime.revocation_feed import follow_from_engine
 from okey_runtime.server import ServiceServer
-from services.gateway.caller import current_token
+from services.gateway.caller import Callers, current_token
 from services.gateway.guests import Guests
+from services.gateway.origins import Origins
+from services.gateway.places import Places
 from services.gateway.session import Bounds, Shared
 from services.gateway.sessions import Sessions
 from services.gateway.settings import GatewaySettings
+from services.gateway.stay import Port
 from services.gateway.web import make_web
 from services.gateway.web_server import WebServer
 from services.gateway.web_tls import WebTls
+
+_CONTROL_PER_S: Final = 1
+_CONTROL_BURST: Final = 32
+"""Pings, and pongs that nobody asked for, of one WebSocket."""
 
 
 class GatewayApp:
@@ -87,16 +97,21 @@ class GatewayApp:
         bounds = Bounds(
             settings.gateway_queue_frames, settings.gateway_hello_ms, settings.gateway_cut_grace_ms
         )
+        pace = Buckets(settings.calls_per_s, settings.calls_burst, host.clock)
+        callers = self._callers(host)
         self._shared = Shared(
-            self._client, host.verifier, host.revocations, sessions, bounds, host.clock
+            self._client, callers, host.revocations, sessions, bounds, host.clock, pace
         )
-        web = make_web(self._shared, self._guests(host), host.readiness, settings.hosts)
-        self._web = WebServer(
-            web,
-            settings.listen_host,
-            settings.gateway_port,
-            self._web_tls(),
+        port = self._port(host)
+        web = make_web(
+            self._shared,
+            self._guests(host),
+            host.readiness,
+            Origins(settings.hosts, settings.origins),
+            requests_per_address=settings.gateway_strangers_per_address,
+            is_https=port.tls is not None or settings.gateway_tls_ends_before,
         )
+        self._web = WebServer(web, settings.listen_host, settings.gateway_port, port)
         host.status.fact("page", lambda: self.url)
         host.status.figure("connections", sessions.__len__)
         self._follow_revocations(host)
@@ -130,6 +145,26 @@ class GatewayApp:
             await self._client.close()
         if self._web is not None:
             self._web.close()
+
+    def _callers(self, host: ServiceServer) -> Callers:
+        settings, verifier = self._settings, host.verifier
+        per_s, burst = settings.bad_tokens_per_s, settings.bad_tokens_burst
+        return Callers(verifier, BadTokens(per_s, burst, host.clock, verifier.remembers))
+
+    def _port(self, host: ServiceServer) -> Port:
+        settings = self._settings
+        return Port(
+            Places(settings.gateway_strangers, settings.gateway_strangers_per_address),
+            Places(settings.gateway_hellos, settings.gateway_hellos_per_address),
+            settings.proxies,
+            self._web_tls(),
+            Buckets(_CONTROL_PER_S, _CONTROL_BURST, host.clock),
+            request_ms=settings.gateway_request_ms,
+            answer_ms=settings.gateway_answer_ms,
+            hello_ms=settings.gateway_hello_ms,
+            grace_ms=settings.gateway_cut_grace_ms,
+            unread_ms=settings.gateway_unread_ms,
+        )
 
     def _web_tls(self) -> WebTls | None:
         settings = self._settings

@@ -1,12 +1,11 @@
 """What browsers are told of a failure: one object, whatever it was, and an HTTP status."""
 
-import secrets
 from typing import Final
 
 import grpc
 
-from okey_runtime.errors import RpcFailure, failure_of, internal_status, to_status
-from okey_runtime.logging import get_logger
+from okey_runtime.errors import RpcFailure, failure_of
+from okey_runtime.unforeseen import status_for
 from services.gateway.wire import Json
 
 _Code = grpc.StatusCode
@@ -24,8 +23,6 @@ _HTTP_STATUS: Final = {
 }
 _OTHER: Final = 500
 
-_log = get_logger(__name__)
-
 
 def failure_for(error: Exception) -> RpcFailure:
     """The failure that an error is for the player; one that nobody expected gets an id, under which
@@ -35,12 +32,7 @@ def failure_for(error: Exception) -> RpcFailure:
     """
     if isinstance(error, RpcFailure):
         return error
-    status = to_status(error)
-    if status is None:
-        error_id = secrets.token_hex(8)
-        _log.error("unexpected_error", error_id=error_id, exc_info=error)
-        status = internal_status(error_id)
-    return failure_of(status)
+    return failure_of(status_for(error))
 
 
 def error_object(failure: RpcFailure) -> Json:

@@ -15,6 +15,11 @@ ENDS: Final = Counter(
     "Connections that the gateway has ended, by reason; those whose client went are not counted.",
     ("reason",),
 )
+DROPPED: Final = Counter(
+    "okey_gateway_dropped_total",
+    "Connections dropped at the port before or beside the app, by reason.",
+    ("reason",),
+)
 COMMAND_SECONDS: Final = Histogram(
     "okey_gateway_command_seconds",
     "From a command's frame to its answer's, by what became of it: accepted or refused.",

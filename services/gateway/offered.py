@@ -1,7 +1,7 @@
 """The calls that players may make through the gateway: one message up, one down.
 
-What a token lets its holder do is the services' to judge; this list keeps everything else from
-being called from a browser at all.
+They are the published methods of players (``okey_runtime.allowlist``) but for streams. The services
+judge what a token lets its holder do; this list keeps all other methods out of a browser's reach.
 """
 
 from collections.abc import Mapping
@@ -9,16 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import grpc
-from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from okey.api.engine.v1 import engine_pb2
-from okey.api.lobby.v1 import lobby_pb2
-from okey.api.rating.v1 import rating_pb2
-from okey.api.wallet.v1 import wallet_pb2
 from okey.errors import NotFound, quoted
 from okey_client.calls import UnaryMethod
+from okey_runtime.allowlist import PLAYERS, PublishedMethod
 
 
 class RpcNotOffered(NotFound):
@@ -55,40 +51,19 @@ def find_rpc(service: str, method: str) -> Rpc:
     return found
 
 
-def _rpcs(home: str, file: FileDescriptor, service: str, methods: str) -> Mapping[str, Rpc]:
-    declared = file.services_by_name[service]
-    found = {}
-    for name in methods.split():
-        method = declared.methods_by_name[name]
-        found[f"{service}/{name}"] = Rpc(
-            home,
-            f"/{declared.full_name}/{name}",
-            GetMessageClass(method.input_type),
-            GetMessageClass(method.output_type),
-        )
-    return found
+def _rpc(published: PublishedMethod) -> Rpc:
+    method = published.method
+    return Rpc(
+        published.home,
+        published.path,
+        GetMessageClass(method.input_type),
+        GetMessageClass(method.output_type),
+    )
 
 
 OFFERED: Final[Mapping[str, Rpc]] = {
-    **_rpcs(
-        "lobby",
-        lobby_pb2.DESCRIPTOR,
-        "LobbyService",
-        "CreateTable ListTables JoinTable LeaveTable EnqueueTicket GetTicket CancelTicket",
-    ),
-    **_rpcs(
-        "engine",
-        engine_pb2.DESCRIPTOR,
-        "TableService",
-        "LeaveSeat AddNonce Act Forfeit ReturnToSeat PlayOn GetTable LocateTable WhereAmI "
-        "GetDisplayNames ArrangeRack ListEvents",
-    ),
-    **_rpcs("wallet", wallet_pb2.DESCRIPTOR, "WalletService", "GetAccount ListPostings"),
-    **_rpcs(
-        "rating",
-        rating_pb2.DESCRIPTOR,
-        "RatingService",
-        "GetRating GetRatings ListHistory ListLeaderboard GetRank ListSeasons",
-    ),
+    f"{each.method.containing_service.name}/{each.method.name}": _rpc(each)
+    for each in PLAYERS
+    if not each.is_stream
 }
 """By ``Service/Method``."""

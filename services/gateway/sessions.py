@@ -1,4 +1,7 @@
-"""Every open connection: how many there may be, and how they are sent away."""
+"""Every open connection: how many of players there may be, and how all are sent away.
+
+Those whose player is not known yet are bounded at the port (``places``), and take no player's.
+"""
 
 import asyncio
 import random
@@ -38,6 +41,7 @@ class Sessions:
         self._chance = chance
         self._open: set[Outbox] = set()
         self._players: Counter[str] = Counter()
+        self._owned = 0
         self._is_stopping = False
         self._is_empty = asyncio.Event()
         self._is_empty.set()
@@ -47,13 +51,7 @@ class Sessions:
 
     @contextmanager
     def entered(self, outbox: Outbox) -> Iterator[None]:
-        """A connection is there for as long as the block runs.
-
-        Raises:
-            ConnectionsExhausted: there are as many as this process may have.
-        """
-        if len(self._open) >= self._most:
-            raise ConnectionsExhausted(f"this gateway has {self._most} connections")
+        """A connection is there for as long as the block runs, to be sent away if need be."""
         self._open.add(outbox)
         self._is_empty.clear()
         CONNECTIONS.inc()
@@ -72,14 +70,18 @@ class Sessions:
         """The connection is the player's for as long as the block runs.
 
         Raises:
-            ConnectionsExhausted: the player has as many as one may.
+            ConnectionsExhausted: the player, or the process, has as many as it may.
         """
+        if self._owned >= self._most:
+            raise ConnectionsExhausted(f"this gateway has {self._most} connections of players")
         if self._players[player] >= self._most_per_player:
             raise ConnectionsExhausted(f"a player may have {self._most_per_player} connections")
         self._players[player] += 1
+        self._owned += 1
         try:
             yield
         finally:
+            self._owned -= 1
             self._players[player] -= 1
             if not self._players[player]:
                 del self._players[player]

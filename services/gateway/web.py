@@ -1,6 +1,5 @@
 """The web application: which address does what."""
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -17,8 +16,9 @@ from okey_runtime.status import platform_version
 from services.gateway.answers import answer, refusal
 from services.gateway.calls import call, sign_in
 from services.gateway.failures import failure_for
-from services.gateway.guard import HEADERS, Guard
+from services.gateway.guard import HEADERS, HTTPS_ONLY, Guard
 from services.gateway.guests import Guests
+from services.gateway.origins import Origins
 from services.gateway.session import Session, Shared
 
 PAGE: Final = Path(__file__).with_name("page")
@@ -26,9 +26,24 @@ _LANGUAGES: Final = ("tr", "de", "en")
 
 
 def make_web(
-    shared: Shared, guests: Guests | None, readiness: Readiness, hosts: Collection[str]
+    shared: Shared,
+    guests: Guests | None,
+    readiness: Readiness,
+    origins: Origins,
+    *,
+    requests_per_address: int,
+    is_https: bool,
 ) -> Starlette:
     """The app; ``guests`` is None where nobody may play without an identity provider."""
+    headers = {**HEADERS, **(HTTPS_ONLY if is_https else {})}
+
+    async def unexpected(request: Request, error: Exception) -> Response:
+        """An error that nobody expected; this is the outermost place, so the headers are added
+        here.
+        """
+        response = refusal(failure_for(error))
+        response.headers.update(headers)
+        return response
 
     async def page(request: Request) -> Response:
         return FileResponse(PAGE / "index.html")
@@ -47,10 +62,10 @@ def make_web(
         return Response(status_code=200 if readiness.is_ready else 503)
 
     async def guest(request: Request) -> Response:
-        return await sign_in(request, guests, shared.verifier)
+        return await sign_in(request, guests, shared.callers)
 
     async def rpc(request: Request) -> Response:
-        return await call(request, shared.client, shared.verifier)
+        return await call(request, shared.client, shared.callers)
 
     async def socket(connection: WebSocket) -> None:
         await connection.accept()
@@ -68,13 +83,10 @@ def make_web(
             Route("/rpc/{service}/{method}", rpc, methods=["POST"]),
             WebSocketRoute("/ws", socket),
         ],
-        middleware=[Middleware(Guard, hosts=hosts)],
-        exception_handlers={Exception: _unexpected},
+        middleware=[
+            Middleware(
+                Guard, origins=origins, most_per_address=requests_per_address, headers=headers
+            )
+        ],
+        exception_handlers={Exception: unexpected},
     )
-
-
-async def _unexpected(request: Request, error: Exception) -> Response:
-    """An error that nobody expected; this is the outermost place, so the headers are added here."""
-    response = refusal(failure_for(error))
-    response.headers.update(HEADERS)
-    return response

@@ -7,54 +7,26 @@ from collections.abc import Generator
 from typing import Final
 
 import uvicorn
-from starlette.types import ASGIApp, Scope
-from uvicorn._types import ASGISendEvent
-from uvicorn.protocols.utils import ClientDisconnected
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from starlette.types import ASGIApp
 
-from services.gateway.web_tls import WebTls
+from services.gateway.heads import MOST_HEAD_BYTES
+from services.gateway.stay import Port
+from services.gateway.web_http import PortConfig
 
 MAX_FRAME_BYTES: Final = 64 << 10
-_ABORT: Final = "okey.abort"
 _PING_EVERY_S: Final = 20.0
 _STOP_WITHIN_S: Final = 2
-
-
-class Droppable(WebSocketsSansIOProtocol):
-    """A connection that the app can drop although its peer does not read.
-
-    An orderly close waits until everything is sent, which may be never.
-    """
-
-    async def run_asgi(self) -> None:
-        """Run the app, which finds the means to drop the connection in its scope."""
-        extensions = dict(self.scope.get("extensions") or {})
-        self.scope["extensions"] = {**extensions, _ABORT: {"abort": self.transport.abort}}
-        await super().run_asgi()
-
-    async def send(self, message: ASGISendEvent) -> None:
-        """Send a frame; where the connection is being closed already, as after a frame that was too
-        long, nobody is there any more, and the app has done nothing wrong.
-        """
-        if self.close_sent:
-            raise ClientDisconnected
-        await super().send(message)
-
-
-def abort(scope: Scope) -> None:
-    """Drop a WebSocket's connection at once, with whatever was not sent."""
-    scope["extensions"][_ABORT]["abort"]()
 
 
 class WebServer(uvicorn.Server):
     """Serves an app on a port that it has bound already; ``run_until_stopped`` is its work."""
 
-    def __init__(self, app: ASGIApp, host: str, port: int, tls: WebTls | None) -> None:
+    def __init__(self, app: ASGIApp, host: str, number: int, port: Port) -> None:
         super().__init__(
-            uvicorn.Config(
-                app,
-                http="h11",
-                ws=Droppable,
+            PortConfig(
+                port,
+                app=app,
+                h11_max_incomplete_event_size=MOST_HEAD_BYTES,
                 ws_max_size=MAX_FRAME_BYTES,
                 ws_ping_interval=_PING_EVERY_S,
                 ws_ping_timeout=_PING_EVERY_S,
@@ -67,12 +39,11 @@ class WebServer(uvicorn.Server):
                 proxy_headers=False,
                 server_header=False,
                 timeout_graceful_shutdown=_STOP_WITHIN_S,
-                ssl_context_factory=None if tls is None else lambda *_: tls.context,
             )
         )
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._socket = socket.create_server((host, port), family=family)
-        self.url: Final = _url("http" if tls is None else "https", self._socket)
+        self._socket = socket.create_server((host, number), family=family)
+        self.url: Final = _url("http" if port.tls is None else "https", self._socket)
         """The address of the page."""
         self._ready = asyncio.Event()
 

@@ -25,12 +25,9 @@ class WebTls:
         self._key_file = key_file
         self._material = files.current()
         self._newest = self._load()
-        self.context = self._load()
-        """For the server; it stands for the newest one."""
-        self.context.sni_callback = self._greet
 
-    def _greet(self, connection: ssl.SSLObject, _: str | None, __: ssl.SSLContext) -> None:
-        """Show a caller the newest certificate; called for each, whatever name it asks for."""
+    def newest(self) -> ssl.SSLContext:
+        """For the next connection."""
         material = self._files.current()
         if material is not self._material:
             self._material = material
@@ -38,7 +35,7 @@ class WebTls:
                 self._newest = self._load()
             except OSError as error:  # ssl.SSLError is one: they changed once more meanwhile
                 _log.error("certificate_change_refused", error=str(error))
-        connection.context = self._newest
+        return self._newest
 
     def _load(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

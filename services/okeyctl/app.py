@@ -6,6 +6,7 @@ import typer
 
 from services.okeyctl import (
     config_commands,
+    key_commands,
     offline_commands,
     player_commands,
     rating_commands,
@@ -42,6 +43,7 @@ app.add_typer(ticket_commands.app, name="tickets")
 app.add_typer(shards.app, name="shards")
 app.add_typer(config_commands.app, name="config")
 app.add_typer(token_commands.app, name="token")
+app.add_typer(key_commands.app, name="keys")
 app.command()(wallet_commands.statement)
 app.command()(wallet_commands.audit)
 app.command()(round_commands.verify)

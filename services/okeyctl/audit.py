@@ -16,6 +16,8 @@ from services.okeyctl.reach import Reach
 
 # A ledger of millions of journals is read from its beginning.
 _TIMEOUT_S: Final = 3_600.0
+_MOST_ANCHORS: Final = 100
+"""As many as the wallet takes in one request."""
 
 Tell = Callable[[wallet_pb2.AuditProgress], None]
 
@@ -32,8 +34,11 @@ class Audited:
 async def audit(
     wallet: Reach, anchors: Sequence[wallet_pb2.Anchor], tell: Tell, *, freeze: bool
 ) -> Audited:
-    """Have everything checked. Raises ``grpc.aio.AioRpcError`` where the wallet gives no answer."""
-    request = wallet_pb2.AuditLedgerRequest(anchors=anchors, freeze=freeze)
+    """Have everything checked, against the newest heads: each follows from all blocks before it.
+
+    Raises ``grpc.aio.AioRpcError`` where the wallet gives no answer."""
+    newest = sorted(anchors, key=lambda anchor: anchor.block_no)[-_MOST_ANCHORS:]
+    request = wallet_pb2.AuditLedgerRequest(anchors=newest, freeze=freeze)
     findings: list[wallet_pb2.Finding] = []
     summary = wallet_pb2.AuditSummary()
     async with wallet.open() as channel:

@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 SECTIONS: Final[Mapping[str, Sequence[str]]] = {
     "Tables": ("tables", "replay", "verify", "shards", "tickets"),
     "Players, chips, ratings": ("player", "wallet", "statement", "audit", "rating"),
-    "The installation": ("doctor", "config", "token", "demo"),
+    "The installation": ("doctor", "config", "keys", "token", "demo"),
     "Without a platform": ("hands", "simulate", "arena"),
 }
 

@@ -14,8 +14,15 @@ from typing import Final
 from okey_runtime.clock import SystemClock
 from okey_runtime.dev_platform import DATA_DIR_VARIABLE, dev_key_file, make_dev_key
 from okey_runtime.keys import make_chain_key
+from okey_runtime.seal_keys import rotate_seal_keys
 from services.standalone.banner import banner
-from services.standalone.plan import DATABASES, ChildPlan, chain_key_file, plan_children
+from services.standalone.plan import (
+    DATABASES,
+    ChildPlan,
+    chain_key_file,
+    plan_children,
+    seal_keys_file,
+)
 from services.standalone.ports import Ports, fixed_ports, free_ports
 from services.standalone.postgres import ClusterPostgres
 from services.standalone.shape import POSTGRES, Shape
@@ -113,6 +120,8 @@ async def _plans(
     shape: Shape, data_dir: Path, ports: dict[str, Ports], tokens: ServiceTokens
 ) -> list[ChildPlan]:
     """What runs; what several of them share is made beforehand."""
+    if not seal_keys_file(data_dir).exists():
+        rotate_seal_keys(seal_keys_file(data_dir))
     if not shape.has_postgres:
         return plan_children(shape, data_dir, ports, tokens, os.environ)
     postgres = ClusterPostgres(data_dir, ports[POSTGRES].serving)

@@ -35,6 +35,7 @@ PASSED_ON: Final = (
 """Variables that whoever starts standalone may set for the services; every other one is ours."""
 
 _CHAIN_KEY_FILE: Final = "chain-signing-key.json"
+_SEAL_KEYS_FILE: Final = "engine-seal-keys"
 _STOP_GRACE_MS: Final = 2_000
 
 
@@ -66,6 +67,11 @@ class ChildPlan:
 def chain_key_file(data_dir: Path) -> Path:
     """Beside the database, not in it: whoever can write there cannot sign."""
     return data_dir / _CHAIN_KEY_FILE
+
+
+def seal_keys_file(data_dir: Path) -> Path:
+    """Beside the database too: a copy of that alone shows no tile of a running round."""
+    return data_dir / _SEAL_KEYS_FILE
 
 
 def plan_children(
@@ -130,7 +136,8 @@ def _special(
     database = {"OKEY_DATABASE_URL": urls.get(part.kind, "")}
     match part.kind:
         case "engine":
-            return database | called | {"OKEY_ENGINE_NAME": part.name}
+            keys = {"OKEY_SEAL_KEYS_FILE": str(seal_keys_file(data_dir))}
+            return database | called | keys | {"OKEY_ENGINE_NAME": part.name}
         case "wallet":
             key = {"OKEY_CHAIN_KEY_FILE": str(chain_key_file(data_dir))}
             return database | key | {"OKEY_ENGINE_ADDRESS": targets["engine"]}

@@ -77,7 +77,7 @@ class ClusterPostgres:
         self._password_file = data_dir / "postgres-password"
         self._log = data_dir / "log" / f"{USER}-setup.log"
         self._port = port
-        self.home: Final = _home(data_dir)
+        self.home: Final = home_of(data_dir)
         """Where its data lie."""
         self.home.mkdir(mode=0o700, exist_ok=True)
         _require_own(self.home)
@@ -143,7 +143,7 @@ class ClusterPostgres:
             copy.unlink()
 
 
-def _home(data_dir: Path) -> Path:
+def home_of(data_dir: Path) -> Path:
     """Below the data folder; root's where ``nobody`` can reach it, named after the data folder."""
     if os.geteuid() != 0:
         return data_dir / "postgres"

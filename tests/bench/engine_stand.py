@@ -14,6 +14,7 @@ import grpc
 from prometheus_client.parser import text_string_to_metric_families
 
 from okey_runtime.identity import Role
+from okey_runtime.seal_keys import rotate_seal_keys
 from tests.fixtures.issuer import Issuer
 from tests.fixtures.limits import UNLIMITED_VARIABLES
 from tests.unit.engine.doubles import Double, rating_double, wallet_double
@@ -112,6 +113,8 @@ class Stand:
         await server.start()
         self._stack.push_async_callback(server.stop, None)
         self._sinks = f"127.0.0.1:{port}"
+        self._seal_keys = self.folder / "seal-keys"
+        rotate_seal_keys(self._seal_keys)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -134,6 +137,7 @@ class Stand:
             "OKEY_WALLET_ADDRESS": self._sinks,
             "OKEY_RATING_ADDRESS": self._sinks,
             "OKEY_BOTS_ADDRESS": self._sinks,
+            "OKEY_SEAL_KEYS_FILE": str(self._seal_keys),
             "OKEY_ADDRESS_FILE": str(address_file),
             "OKEY_LOG_LEVEL": "ERROR",
             **UNLIMITED_VARIABLES,

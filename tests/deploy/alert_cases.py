@@ -47,6 +47,7 @@ SERIES: Final = {
     "uncertain": 'okey_engine_relay_answers_total{sink="wallet", code="UNCERTAIN"}',
     "quarantined": "okey_engine_quarantined_tables",
     "unloaded": "okey_engine_unloaded_tables",
+    "lost_seeds": f'okey_engine_lost_seeds_total{{outcome="MATCH_VOIDED", {AT}}}',
     "ends": f'okey_tls_certificate_expires_timestamp_seconds{{file="a", {AT}}}',
     "busy": f'okey_limited_calls_total{{reason="SERVICE_BUSY", {AT}}}',
     "too_fast": f'okey_limited_calls_total{{reason="RATE_LIMITED", {AT}}}',
@@ -69,6 +70,9 @@ SERIES: Final = {
     'envoy_response_code_class="5"}',
     "edge_gave_up": 'envoy_cluster_upstream_rq_retry_limit_exceeded{job="edge", '
     'envoy_cluster_name="engine"}',
+    "edge_turned_away": 'envoy_listener_downstream_global_cx_overflow{job="edge"}',
+    "edge_heap": "envoy_overload_envoy_overload_actions_reset_high_memory_stream_active"
+    '{job="edge"}',
     "edge_certificate": f'envoy_server_days_until_first_cert_expiring{{job="edge", {AT}}}',
     "job_failed": 'kube_job_failed{job_name="wallet-migration", condition="true"}',
     "tries_failed": 'kube_job_status_failed{job_name="wallet-migration"}',
@@ -79,6 +83,10 @@ SERIES: Final = {
 }
 
 CASES: Final = (
+    fires("OkeySealKeyLost", "2m", lost_seeds="_ 3x5"),
+    fires("OkeySealKeyLost", "20m", lost_seeds="0x15 2x10"),
+    is_quiet("OkeySealKeyLost", "40m", lost_seeds="3x40"),
+    is_quiet("OkeySealKeyLost", "5m", lost_seeds="0x10"),
     fires("OkeyAuditFinding", "1m", findings="1x5"),
     is_quiet("OkeyAuditFinding", "5m", findings="0x5"),
     # At the first sample that has one, also where the series begins with it.
@@ -189,6 +197,9 @@ CASES: Final = (
     ),
     # Of a handful of calls a share says nothing.
     is_quiet("OkeyEdgeFails", "10m", edge_calls="0+6x20", edge_gave_up="0+6x20"),
+    fires("OkeyEdgeFull", "10m", edge_turned_away="0+5x20"),
+    fires("OkeyEdgeFull", "10m", edge_heap="1x20"),
+    is_quiet("OkeyEdgeFull", "10m", edge_turned_away="7x20", edge_heap="0x20"),
     fires("OkeyEdgeCertificateEndsSoon", "15m", edge_certificate="6x20"),
     is_quiet("OkeyEdgeCertificateEndsSoon", "15m", edge_certificate="7x20"),
     fires("OkeyEdgeCertificateEnds", "5m", edge_certificate="0x20"),

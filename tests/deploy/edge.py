@@ -13,9 +13,11 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
+from okey_runtime.allowlist import HOMES
 from tests.fixtures.certificates import Files
 from tests.fixtures.valkey import free_port
-from tools.manifests.envoy import PUBLIC, Edge, bootstrap
+from tools.manifests.envoy import Edge, bootstrap
+from tools.manifests.envoy_limits import DEFAULTS, Limits
 from tools.manifests.envoy_parts import Address
 from tools.manifests.envoy_tls import secrets
 
@@ -24,19 +26,24 @@ _CLOSED: Final = "127.0.0.1:1"
 _LOOK_EVERY_S: Final = 0.05
 
 
-def local_edge(services: Mapping[str, Sequence[str]], folder: str = "") -> Edge:
+def local_edge(
+    services: Mapping[str, Sequence[str]],
+    folder: str = "",
+    *,
+    origins: Sequence[str] = (),
+    limits: Limits = DEFAULTS,
+) -> Edge:
     """At free ports of this machine, with a folder of secrets by TLS; a service that is not named
     is away.
     """
     return Edge(
         Address("127.0.0.1", free_port()),
         Address("127.0.0.1", free_port()),
-        {
-            name: [Address.of(each) for each in services.get(name, (_CLOSED,))]
-            for name in sorted(PUBLIC)
-        },
+        {name: [Address.of(each) for each in services.get(name, (_CLOSED,))] for name in HOMES},
         secrets=folder,
         admin_port=free_port(),
+        origins=origins,
+        limits=limits,
     )
 
 

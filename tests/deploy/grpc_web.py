@@ -23,6 +23,15 @@ class WebAnswer:
     headers: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class HttpAnswer:
+    """An answer of HTTP as it came."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
 def call(address: str, method: str, message: bytes, headers: Mapping[str, str]) -> WebAnswer:
     """One unary call to ``/package.Service/Method``."""
     request = urllib.request.Request(
@@ -68,12 +77,14 @@ def _read(answer: http.client.HTTPResponse) -> WebAnswer:
     return WebAnswer(tuple(messages), trailers or told, told)
 
 
-def preflight(address: str, method: str, asked: str) -> Mapping[str, str]:
-    """What a browser is told before its first call from another site's page."""
+def preflight(address: str, method: str, origin: str, asked: str) -> Mapping[str, str]:
+    """What a browser is told before its first call from a page of that origin; raises ``HTTPError``
+    where it is refused.
+    """
     request = urllib.request.Request(
         f"http://{address}{method}",
         headers={
-            "origin": "https://play.example.com",
+            "origin": origin,
             "access-control-request-method": "POST",
             "access-control-request-headers": asked,
         },
@@ -81,3 +92,16 @@ def preflight(address: str, method: str, asked: str) -> Mapping[str, str]:
     )
     with urllib.request.urlopen(request, timeout=20) as answer:
         return {name.lower(): value for name, value in answer.headers.items()}
+
+
+def request(
+    address: str, method: str, path: str, headers: Mapping[str, str], host: str = "127.0.0.1"
+) -> HttpAnswer:
+    """The answer to any request at all by HTTP/1.1, sent from this address of the machine."""
+    at, _, port = address.rpartition(":")
+    connection = http.client.HTTPConnection(at, int(port), timeout=20, source_address=(host, 0))
+    with closing(connection):
+        connection.request(method, path, b"", dict(headers))
+        answer = connection.getresponse()
+        told = {name.lower(): value for name, value in answer.headers.items()}
+        return HttpAnswer(answer.status, told, answer.read())

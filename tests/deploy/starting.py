@@ -14,6 +14,7 @@ from grpc_health.v1 import health_pb2
 from deploy.overlays.dev import tokens
 from okey_runtime.clock import SystemClock
 from okey_runtime.readiness import LIVENESS, READINESS
+from okey_runtime.seal_keys import rotate_seal_keys
 from tests.deploy.manifests import DEPLOY, Platform, build
 from tests.fixtures.valkey import free_port
 
@@ -107,8 +108,10 @@ def lay_out_secrets(folder: Path, database_url: str, redis_url: str) -> None:
             "okey_redis_url": redis_url,
         },
         "service-token": made["engine-service-token"],
+        "seal-keys": {},
     }
     for name, files in contents.items():
         (folder / name).mkdir()
         for file, text in files.items():
             (folder / name / file).write_text(text)
+    rotate_seal_keys(folder / "seal-keys" / "seal-keys")

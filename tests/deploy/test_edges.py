@@ -5,10 +5,10 @@ from typing import Final
 
 import pytest
 
+from okey_runtime.allowlist import HOMES
 from tests.deploy.code import SERVICES, settings_class
 from tests.deploy.manifests import DEPLOY, Platform, build
 from tools.manifests.edges import Edges, policies
-from tools.manifests.envoy import PUBLIC
 
 EDGES: Final = Edges.read(DEPLOY / "edges.yaml")
 
@@ -42,7 +42,7 @@ def test_databases_are_those_that_the_service_is_given(service: str) -> None:
 
 
 def test_envoy_reaches_whom_it_carries_calls_to() -> None:
-    assert set(EDGES.grpc["edge"]) == set(PUBLIC)
+    assert set(EDGES.grpc["edge"]) == set(HOMES)
     assert EDGES.outside == ("edge",)
 
 

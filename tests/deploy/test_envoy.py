@@ -15,7 +15,6 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2_grpc
 
-from okey.api.common.v1 import status_pb2, status_pb2_grpc
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey_client.channels import ENGINE_HEADER, Channels
@@ -34,6 +33,7 @@ pytestmark = [pytest.mark.system, pytest.mark.timeout(60)]
 
 TABLE_SERVICE: Final = "okey.api.engine.v1.TableService"
 GET_ACCOUNT: Final = "/okey.api.wallet.v1.WalletService/GetAccount"
+PAGE: Final = "https://play.example.com"
 WHERE: Final = engine_pb2.WhereAmIRequest()
 
 
@@ -117,14 +117,15 @@ async def test_a_browser_calls_a_real_wallet_by_grpc_web(wallet: Wallet, tmp_pat
     request = wallet_pb2.GetAccountRequest(account="player:ayse")
     bearer = {"authorization": f"Bearer {wallet.token}"}
 
-    async with running(local_edge({"wallet": [wallet.address]}), tmp_path) as edge:
+    configured = local_edge({"wallet": [wallet.address]}, origins=[PAGE])
+    async with running(configured, tmp_path) as edge:
         await edge.sees({"wallet": 1})
         answer = await asyncio.to_thread(
             grpc_web.call, edge.address, GET_ACCOUNT, request.SerializeToString(), bearer
         )
         refused = await asyncio.to_thread(grpc_web.call, edge.address, GET_ACCOUNT, b"", bearer)
         allowed = await asyncio.to_thread(
-            grpc_web.preflight, edge.address, GET_ACCOUNT, "authorization,x-grpc-web"
+            grpc_web.preflight, edge.address, GET_ACCOUNT, PAGE, "authorization,x-grpc-web"
         )
 
     [message] = answer.messages
@@ -132,7 +133,7 @@ async def test_a_browser_calls_a_real_wallet_by_grpc_web(wallet: Wallet, tmp_pat
     assert answer.trailers["grpc-status"] == "0"
     assert answer.headers["content-type"].startswith("application/grpc-web")
     assert refused.trailers["grpc-status"] == str(grpc.StatusCode.INVALID_ARGUMENT.value[0])
-    assert allowed["access-control-allow-origin"] == "https://play.example.com"
+    assert allowed["access-control-allow-origin"] == PAGE
     assert "authorization" in allowed["access-control-allow-headers"]
 
 
@@ -208,18 +209,6 @@ async def test_bad_tokens_of_one_caller_lock_no_other_out(tmp_path: Path) -> Non
 
     assert ["more than 1 bad tokens" in each for each in shown] == [False, False, True]
     assert "account" in neighbour
-
-
-async def test_what_is_not_public_is_not_reached(wallet: Wallet, tmp_path: Path) -> None:
-    metadata = (("authorization", f"Bearer {wallet.token}"),)
-    async with running(local_edge({"wallet": [wallet.address]}), tmp_path) as edge:
-        await edge.sees({"wallet": 1})
-        async with grpc.aio.insecure_channel(edge.address) as channel:
-            stub = status_pb2_grpc.StatusServiceStub(channel)
-            with pytest.raises(grpc.aio.AioRpcError) as refused:
-                await stub.GetStatus(status_pb2.GetStatusRequest(), metadata=metadata, timeout=5)
-
-    assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
 async def test_a_call_for_an_engine_goes_to_that_one(

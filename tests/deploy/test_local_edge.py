@@ -8,12 +8,12 @@ import grpc
 import pytest
 
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
+from okey_runtime.allowlist import HOMES
 from services.okeyctl.demo.platform import StartedPlatform
 from tests.deploy.edge import RunningEdge
 from tests.deploy.manifests import ROOT
 from tests.fixtures.valkey import free_port
 from tools.edge import before
-from tools.manifests.envoy import PUBLIC
 
 COMMAND = (sys.executable, "-m", "tools.edge")
 
@@ -28,7 +28,7 @@ async def test_a_running_platform_is_reached_through_it(tmp_path: Path) -> None:
         )
         edge = RunningEdge(before(platform.state, port), process)
         try:
-            await edge.sees(dict.fromkeys(PUBLIC, 1))
+            await edge.sees(dict.fromkeys(HOMES, 1))
             token = platform.operator("wallet").token
             async with grpc.aio.insecure_channel(edge.address) as channel:
                 account = await wallet_pb2_grpc.WalletServiceStub(channel).GetAccount(

@@ -22,6 +22,8 @@ OF_ENVOY = {
     "envoy_cluster_upstream_rq_completed",
     "envoy_cluster_upstream_rq_retry_limit_exceeded",
     "envoy_cluster_upstream_rq_xx",
+    "envoy_listener_downstream_global_cx_overflow",
+    "envoy_overload_envoy_overload_actions_reset_high_memory_stream_active",
     "envoy_server_days_until_first_cert_expiring",
     "envoy_server_live",
 }

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from okey_runtime.allowlist import HOMES
 from services.okeyctl.demo.platform import StartedPlatform
 from tests.deploy.edge import local_edge, running
 from tests.docs.blocks import ROOT
 from tools.edge import before
-from tools.manifests.envoy import PUBLIC
 
 NODE = shutil.which("node")
 EXAMPLE = ROOT / "examples" / "web" / "first_table.js"
@@ -24,9 +24,9 @@ async def test_the_javascript_client_makes_watches_and_leaves_a_table(
     platform: StartedPlatform, tmp_path: Path
 ) -> None:
     assert NODE is not None
-    services = {name: [platform.state.address(name)] for name in PUBLIC}
+    services = {name: [platform.state.address(name)] for name in HOMES}
     async with running(local_edge(services), tmp_path) as edge:
-        await edge.sees(dict.fromkeys(PUBLIC, 1))
+        await edge.sees(dict.fromkeys(HOMES, 1))
         process = await asyncio.create_subprocess_exec(
             *(NODE, str(EXAMPLE)),
             env={

@@ -7,8 +7,12 @@ import pytest
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
 from okey_client import Change, autoplay
 from okey_runtime.channel import open_channel
+from okey_runtime.seal_keys import rotate_seal_keys
+from services.okeyctl import audit
 from services.okeyctl.demo.platform import StartedPlatform
+from services.standalone.plan import seal_keys_file
 from tests.e2e.match import (
+    WELCOME_CHIPS,
     Seated,
     Tables,
     house_bonus,
@@ -61,6 +65,29 @@ async def test_a_killed_process_comes_back_and_the_table_stands_as_it_stood(
         assert 0 < left_ms <= view.config.turn_timeout_ms
     end = await play_to_the_end(seated)
     await require_no_chip_lost(platform, seated, end, bonus)
+
+
+async def test_an_engine_that_comes_back_without_its_key_voids_the_running_match_and_plays_others(
+    platform: StartedPlatform, tables: Tables
+) -> None:
+    """M10: every stake goes back, the ledger is right, and new matches start."""
+    bonus = await house_bonus(platform)
+    seated = await tables.seat_mid_round()
+    [round_before, *_] = await looks(seated)
+    file = seal_keys_file(platform.data_dir)
+    file.unlink()
+    rotate_seal_keys(file)
+    await kill(platform, "engine")
+    [voided, *_] = await looks(seated)
+    assert is_over(voided)
+    assert voided.commitment != round_before.commitment
+    while [await own.chips() for own in seated] != [WELCOME_CHIPS] * len(seated):
+        await platform.until(lambda now: now.is_ready)
+    audited = await audit.audit(platform.operator("wallet"), [], lambda _: None, freeze=False)
+    assert audited.findings == []
+    fresh = await tables.seat_mid_round()
+    end = await play_to_the_end(fresh)
+    await require_no_chip_lost(platform, fresh, end, bonus)
 
 
 @pytest.mark.system

@@ -9,6 +9,7 @@ import grpc
 
 from okey.api.wallet.v1 import wallet_pb2
 from okey.rules.rule_set import DEFAULT_RULE_SET
+from okey_runtime.arriving import Arrivals
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import Clock
 from okey_runtime.database import Database
@@ -73,7 +74,11 @@ class WalletDoor:
     async def start(self) -> grpc.aio.Channel:
         """Serve on a free loopback port; a channel to it."""
         server = grpc.aio.server(
-            interceptors=[CallInterceptor(Callers(Everybody()), ACCESS, Gate(LIMITS, self._clock))]
+            interceptors=[
+                CallInterceptor(
+                    Callers(Everybody()), ACCESS, Gate(LIMITS, self._clock), Arrivals(60_000)
+                )
+            ]
         )
         handlers = {name: self._handler(name) for name in COMMANDS}
         server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, handlers)])

@@ -8,12 +8,13 @@ never answers, and its callers learn it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import grpc
 
 from okey_runtime.access import AccessTable
+from okey_runtime.arriving import Arrivals
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Identity, Role
 from okey_runtime.interceptors import CallInterceptor
@@ -44,7 +45,8 @@ def call_interceptor(access: AccessTable, clock: Clock) -> CallInterceptor:
     """What every call goes through, with limits that nobody meets."""
     most = 1 << 30
     limits = CallLimits(per_s=most, burst=most, streams=most, calls=most, call_ms=most)
-    return CallInterceptor(Callers(NamedVerifier()), access, Gate(limits, clock))
+    arrivals = Arrivals(FOR_EVER_MS, most)
+    return CallInterceptor(Callers(NamedVerifier()), access, Gate(limits, clock), arrivals)
 
 
 def token_of(role: Role, subject: str) -> str:
@@ -62,7 +64,13 @@ def failure(code: grpc.StatusCode, details: str, trailing: Metadata = ()) -> grp
 class ServedContext:
     """What a servicer is given beside the request."""
 
-    def __init__(self, metadata: Metadata, send: Callable[[bytes], None] | None = None) -> None:
+    def __init__(
+        self,
+        metadata: Metadata,
+        receive: Callable[[], Awaitable[bytes | None]],
+        send: Callable[[bytes], None] | None = None,
+    ) -> None:
+        self._receive = receive
         self.status: grpc.aio.AioRpcError | None = None
         self._metadata = metadata
         self._send = send
@@ -75,6 +83,11 @@ class ServedContext:
     def invocation_metadata(self) -> Metadata:
         """What came with the call."""
         return self._metadata
+
+    async def read(self) -> object:
+        """The next message of the caller, as bytes."""
+        wire = await self._receive()
+        return grpc.aio.EOF if wire is None else wire
 
     def time_remaining(self) -> None:
         """No deadline: the virtual clock is not the one that the deadline would be of."""
@@ -267,12 +280,12 @@ class Exchange:
 
     async def _serve(self, server: Server, call: object) -> None:
         handler = await server.handler(self._method)
-        context: Any = ServedContext(self._metadata)
-        assert handler.unary_unary is not None
-        assert handler.request_deserializer is not None
+        context: Any = ServedContext(self._metadata, self._request)
+        assert handler.stream_unary is not None
         assert handler.response_serializer is not None
         try:
-            answered = await handler.unary_unary(handler.request_deserializer(self._wire), context)
+            nothing: Any = None  # it reads by its context
+            answered = await handler.stream_unary(nothing, context)
             outcome: bytes | grpc.aio.AioRpcError = handler.response_serializer(answered)
         except grpc.aio.AbortError:
             assert context.status is not None
@@ -289,6 +302,9 @@ class Exchange:
         elif self._left == 0 and self._crossing.is_answered:
             # Of a doubled request the last answer counts: only it knows what became of both.
             self._network.later(self._deliver, outcome, after_s=self._crossing.back_s)
+
+    async def _request(self) -> bytes:
+        return self._wire
 
     def _deliver(self, outcome: bytes | grpc.aio.AioRpcError) -> None:
         network = self._network

@@ -155,22 +155,16 @@ class Stream:
 
     async def _serve(self, server: Server) -> None:
         handler = await server.handler(self._method)
-        assert handler.request_deserializer is not None
         assert handler.response_serializer is not None
         context: Any = ServedContext(
-            self._metadata, lambda wire: self._go_down(self._down.put, wire)
+            self._metadata, self._up.get, lambda wire: self._go_down(self._down.put, wire)
         )
         context.serialize_with(handler.response_serializer)
-        read: Any = handler.request_deserializer
         end: _End = None
         try:
-            if handler.stream_stream is not None:
-                requests: Any = self._requests(read)
-                await _answered(handler.stream_stream(requests, context), context)
-            else:
-                assert handler.unary_stream is not None, "streams up alone are not used"
-                wire = await self._up.get()
-                await _answered(handler.unary_stream(read(wire), context), context)
+            assert handler.stream_stream is not None, "streams up alone are not used"
+            nothing: Any = None
+            await _answered(handler.stream_stream(nothing, context), context)
         except grpc.aio.AbortError:
             end = context.status
         except asyncio.CancelledError:
@@ -179,10 +173,6 @@ class Stream:
         finally:
             server.end(self)
             self._go_down(self._down.end, end)
-
-    async def _requests(self, read: Callable[[bytes], Any]) -> AsyncIterator[Any]:
-        while (wire := await self._up.get()) is not None:
-            yield read(wire)
 
 
 async def _answered(behaviour: Any, context: ServedContext) -> None:

@@ -383,6 +383,11 @@ GATEWAY: Final = Dashboard(
             _rate("okey_gateway_ends_total", "reason"),
             "Those whose client went are not counted.",
         ),
+        Panel(
+            "Dropped at the port",
+            "cps",
+            _rate("okey_gateway_dropped_total", "reason"),
+        ),
         Panel("Command to answer", "s", _quantiles("okey_gateway_command_seconds", "outcome")),
         Panel("Requests", "reqps", _rate("okey_gateway_requests_total", "route", "status")),
         Panel("Latency of requests", "s", _quantiles("okey_gateway_request_seconds", "route")),

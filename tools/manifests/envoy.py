@@ -1,39 +1,22 @@
 """Envoy before the platform: gRPC and gRPC-Web from outside, balanced over every replica.
 
-Only the services of ``PUBLIC`` are let through, each by its name. Unary calls are tried again at
-another replica where nothing has decided them; streams are not, since they resume with a cursor.
+Only published methods are let through (``envoy_routes``), within the limits of ``envoy_limits``.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
-
-from okey.api.engine.v1 import engine_pb2
-from okey.api.events.v1 import events_pb2
-from okey.api.lobby.v1 import lobby_pb2
-from okey.api.rating.v1 import rating_pb2
-from okey.api.wallet.v1 import wallet_pb2
 from okey_client.channels import ENGINE_HEADER
+from okey_runtime.allowlist import HOMES, PUBLISHED, PublishedMethod
 from okey_runtime.channel import PING_AFTER_MS, PING_WITHIN_MS
+from tools.manifests import envoy_limits
+from tools.manifests.envoy_limits import Limits, seconds
 from tools.manifests.envoy_parts import Address, Json, at, extension, typed
+from tools.manifests.envoy_routes import routes
 from tools.manifests.envoy_tls import secrets, to_callers, to_service
 
-PUBLIC: Final[Mapping[str, tuple[ServiceDescriptor, ...]]] = {
-    "engine": (
-        engine_pb2.DESCRIPTOR.services_by_name["TableService"],
-        events_pb2.DESCRIPTOR.services_by_name["EventService"],
-    ),
-    "lobby": (lobby_pb2.DESCRIPTOR.services_by_name["LobbyService"],),
-    "rating": (rating_pb2.DESCRIPTOR.services_by_name["RatingService"],),
-    "wallet": (wallet_pb2.DESCRIPTOR.services_by_name["WalletService"],),
-}
-"""What gateways, players and integrators call, by who serves it; operators come from inside."""
-
 _ADMIN_PORT: Final = 9901
-_MEBIBYTE: Final = 1 << 20
-_TRIES: Final = 3
 # As our own clients ask: behind Envoy nobody else notices a replica that hangs.
 _PING_AFTER: Final = f"{PING_AFTER_MS // 1_000}s"
 _PING_WITHIN: Final = f"{PING_WITHIN_MS // 1_000}s"
@@ -41,10 +24,11 @@ _PING_WITHIN: Final = f"{PING_WITHIN_MS // 1_000}s"
 
 @dataclass(frozen=True)
 class Edge:
-    """Where Envoy listens, and where it finds each of the services of ``PUBLIC``.
+    """Where Envoy listens, where it finds each of the ``HOMES``, what it passes on, and how much.
 
     ``secrets`` is the folder of the files of ``secrets()``: with it both sides speak TLS, with the
     certificate ``edge`` to callers and ``platform`` to services, which ``authorities`` has signed.
+    Browsers let the pages of ``origins`` call, and no others.
     """
 
     listen: Address
@@ -52,149 +36,116 @@ class Edge:
     services: Mapping[str, Sequence[Address]]
     secrets: str = ""
     admin_port: int = _ADMIN_PORT
+    origins: Sequence[str] = ()
+    limits: Limits = envoy_limits.DEFAULTS
+    published: Sequence[PublishedMethod] = PUBLISHED
 
 
 def bootstrap(edge: Edge) -> Json:
     """The whole configuration, to be written as YAML or JSON."""
-    clusters = [_cluster(edge, name, edge.services[name]) for name in sorted(PUBLIC)]
+    clusters = [_cluster(edge, name, edge.services[name]) for name in HOMES]
     return {
         "node": {"id": "edge", "cluster": "okey-edge"},
-        "admin": {"address": at(Address("127.0.0.1", edge.admin_port))},
+        "admin": {
+            "address": at(Address("127.0.0.1", edge.admin_port)),
+        },
         "static_resources": {
             "listeners": [_edge_listener(edge), _telemetry_listener(edge)],
             "clusters": [*clusters, _admin_cluster(edge)],
         },
-        # Slow readers must not fill the memory; new work is refused before it is full.
-        "overload_manager": _overload(),
+        "overload_manager": envoy_limits.overload(edge.limits),
+        "layered_runtime": {
+            "layers": [{"name": "limits", "static_layer": envoy_limits.RUNTIME}],
+        },
     }
 
 
-def deployed() -> dict[str, Json]:
-    """The files of deploy/components/edge, by name: services are found by their headless Services,
-    certificates where their Secrets are mounted.
+def deployed(origins: Sequence[str] = (), limits: Limits = envoy_limits.DEFAULTS) -> Edge:
+    """The edge of an environment: services are found by their headless Services, certificates where
+    their Secrets are mounted.
     """
-    edge = Edge(
+    return Edge(
         Address("0.0.0.0", 8443),
         Address("0.0.0.0", 7420),
-        {name: [Address(name, 7400)] for name in PUBLIC},
+        {name: [Address(name, 7400)] for name in HOMES},
         secrets="/etc/envoy-secrets",
+        origins=origins,
+        limits=limits,
     )
+
+
+def deployed_files() -> dict[str, Json]:
+    """The files of deploy/components/edge, by name."""
     made = secrets("/var/run/okey/public-tls", "/var/run/okey/tls")
-    return {"envoy.yaml": bootstrap(edge), **made}
+    return {"envoy.yaml": bootstrap(deployed()), **made}
 
 
 def _edge_listener(edge: Edge) -> Json:
     chain: Json = {"filters": [_connections(edge)]}
     if edge.secrets:
         chain["transport_socket"] = to_callers(edge.secrets)
+        chain["transport_socket_connect_timeout"] = seconds(edge.limits.handshake_s)
     return {
         "name": "edge",
         "address": at(edge.listen),
-        "per_connection_buffer_limit_bytes": _MEBIBYTE,
+        "per_connection_buffer_limit_bytes": envoy_limits.CONNECTION_BUFFER,
         "filter_chains": [chain],
     }
 
 
 def _connections(edge: Edge) -> Json:
     """HTTP/2 for gRPC, HTTP/1.1 for browsers that speak gRPC-Web over it."""
+    limits = edge.limits
     return extension(
         "envoy.filters.network.http_connection_manager",
         "filters.network.http_connection_manager.v3.HttpConnectionManager",
         {
             "stat_prefix": "edge",
             "codec_type": "AUTO",
+            # What a caller says of where it comes from, or tells Envoy to do, is not believed.
             "use_remote_address": True,
             "normalize_path": True,
-            # Streams may be silent for minutes; whoever has gone is found by pings.
-            "stream_idle_timeout": "0s",
-            "request_headers_timeout": "10s",
+            "merge_slashes": True,
+            "path_with_escaped_slashes_action": "REJECT_REQUEST",
+            "max_request_headers_kb": limits.headers_kib,
+            "request_headers_timeout": seconds(limits.headers_s),
+            # Routes say how long a call may be silent; this is for what has no route.
+            "stream_idle_timeout": seconds(limits.unary_s),
+            "stream_flush_timeout": seconds(limits.unread_s),
             "common_http_protocol_options": {
-                "idle_timeout": "3600s",
+                "idle_timeout": seconds(limits.idle_connection_s),
+                "max_headers_count": limits.headers,
                 "headers_with_underscores_action": "REJECT_REQUEST",
             },
             "http2_protocol_options": {
-                "max_concurrent_streams": 1_000,
+                "max_concurrent_streams": limits.streams_per_connection,
+                "initial_stream_window_size": envoy_limits.STREAM_WINDOW,
+                "initial_connection_window_size": envoy_limits.CONNECTION_WINDOW,
+                # Streams may be silent for minutes; pings find callers that have gone.
                 "connection_keepalive": {"interval": "20s", "timeout": "10s"},
             },
             # As long as an ending process is given, so that the last calls are answered.
             "drain_timeout": "5s",
-            "route_config": _routes(),
+            "route_config": routes(edge.published, limits, edge.origins),
             "http_filters": [
-                extension("envoy.filters.http.grpc_web", "filters.http.grpc_web.v3.GrpcWeb"),
+                # First, so that a page can read what the others refuse.
                 extension("envoy.filters.http.cors", "filters.http.cors.v3.Cors"),
+                extension("envoy.filters.http.grpc_web", "filters.http.grpc_web.v3.GrpcWeb"),
+                envoy_limits.local_rate_limit(limits),
+                envoy_limits.largest_request(limits),
                 extension("envoy.filters.http.router", "filters.http.router.v3.Router"),
             ],
         },
     )
 
 
-def _routes() -> Json:
-    host: Json = {
-        "name": "platform",
-        "domains": ["*"],
-        "routes": [route for name in sorted(PUBLIC) for route in _routes_to(name)],
-        "typed_per_filter_config": {"envoy.filters.http.cors": _cors()},
-    }
-    return {"name": "edge", "virtual_hosts": [host]}
-
-
-def _cors() -> Json:
-    """Any page may call: who calls is said by a token that a script has, never by a cookie."""
-    sent = ("authorization", "grpc-timeout", ENGINE_HEADER, "traceparent", "content-type")
-    return typed(
-        "filters.http.cors.v3.CorsPolicy",
-        {
-            "allow_origin_string_match": [{"safe_regex": {"regex": ".*"}}],
-            "allow_methods": "POST, OPTIONS",
-            "allow_headers": ", ".join((*sent, "x-grpc-web", "x-user-agent")),
-            "expose_headers": "grpc-status, grpc-message, grpc-status-details-bin",
-            "max_age": "86400",
-        },
-    )
-
-
-def _routes_to(name: str) -> Iterator[Json]:
-    """The streams by their own paths first, then all else of each service."""
-    for service in PUBLIC[name]:
-        for method in service.methods:
-            if _is_stream(method):
-                path = {"path": f"/{service.full_name}/{method.name}"}
-                yield {"match": path, "route": {"cluster": name, **_UNBOUNDED}}
-        unary: Json = {"cluster": name, **_UNBOUNDED, "retry_policy": _retry_policy()}
-        yield {"match": {"prefix": f"/{service.full_name}/"}, "route": unary}
-
-
-_UNBOUNDED: Final[Json] = {
-    # The caller's own deadline counts, and the services bound every call that is no stream.
-    "timeout": "0s",
-    "max_stream_duration": {"grpc_timeout_header_max": "0s"},
-    "idle_timeout": "0s",
-}
-
-
-def _is_stream(method: MethodDescriptor) -> bool:
-    return bool(method.client_streaming or method.server_streaming)
-
-
-def _retry_policy() -> Json:
-    """At another replica, at once: every call that changes something has an id that counts once."""
-    return {
-        "retry_on": "unavailable,connect-failure,refused-stream,reset-before-request",
-        "num_retries": _TRIES - 1,
-        "retry_back_off": {"base_interval": "0.025s", "max_interval": "0.250s"},
-        "retry_host_predicate": [
-            extension(
-                "envoy.retry_host_predicates.previous_hosts",
-                "retry.host.previous_hosts.v3.PreviousHostsPredicate",
-            )
-        ],
-        "host_selection_retry_max_attempts": 5,
-    }
-
-
 def _cluster(edge: Edge, name: str, addresses: Sequence[Address]) -> Json:
     endpoints = [{"endpoint": {"address": at(address)}} for address in addresses]
-    http2: Json = {"connection_keepalive": {"interval": _PING_AFTER, "timeout": _PING_WITHIN}}
+    http2: Json = {
+        "initial_stream_window_size": envoy_limits.STREAM_WINDOW,
+        "initial_connection_window_size": envoy_limits.SERVICE_WINDOW,
+        "connection_keepalive": {"interval": _PING_AFTER, "timeout": _PING_WITHIN},
+    }
     explicit: Json = {"explicit_http_config": {"http2_protocol_options": http2}}
     protocol = typed("upstreams.http.v3.HttpProtocolOptions", explicit)
     cluster: Json = {
@@ -206,6 +157,7 @@ def _cluster(edge: Edge, name: str, addresses: Sequence[Address]) -> Json:
             {"dns_refresh_rate": "1s", "dns_lookup_family": "V4_ONLY"},
         ),
         "connect_timeout": "1s",
+        "per_connection_buffer_limit_bytes": envoy_limits.CONNECTION_BUFFER,
         "load_assignment": {
             "cluster_name": name,
             "endpoints": [{"lb_endpoints": endpoints}],
@@ -293,7 +245,9 @@ def _telemetry_listener(edge: Edge) -> Json:
         "address": at(edge.telemetry),
         # It goes on telling while the other one drains.
         "drain_type": "MODIFY_ONLY",
-        "filter_chains": [{"filters": [manager]}],
+        # A full edge has to be seen, and not to be restarted by its probes.
+        "bypass_overload_manager": True,
+        "filter_chains": [{"filters": [envoy_limits.telemetry_connections(), manager]}],
     }
 
 
@@ -301,19 +255,3 @@ def _admin_cluster(edge: Edge) -> Json:
     itself = {"endpoint": {"address": at(Address("127.0.0.1", edge.admin_port))}}
     assignment = {"cluster_name": "admin", "endpoints": [{"lb_endpoints": [itself]}]}
     return {"name": "admin", "type": "STATIC", "load_assignment": assignment}
-
-
-def _overload() -> Json:
-    heap = "envoy.resource_monitors.fixed_heap"
-    monitor = extension(
-        heap,
-        "resource_monitors.fixed_heap.v3.FixedHeapConfig",
-        {"max_heap_size_bytes": 400 * _MEBIBYTE},
-    )
-    refuse = "envoy.overload_actions.stop_accepting_requests"
-    trigger: Json = {"name": heap, "threshold": {"value": 0.95}}
-    return {
-        "refresh_interval": "0.250s",
-        "resource_monitors": [monitor],
-        "actions": [{"name": refuse, "triggers": [trigger]}],
-    }

@@ -1,5 +1,6 @@
 """The protos as descriptors with their comments."""
 
+import importlib
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -49,6 +50,8 @@ def read() -> dict[str, Package]:
     packages: dict[str, Package] = {}
     for each in image.file:
         if each.name.startswith(OURS):
+            # Its stub makes it known to what reads descriptors.
+            importlib.import_module(f"{each.name.removesuffix('.proto').replace('/', '.')}_pb2")
             package = packages.setdefault(
                 each.package, Package(each.package, each.name.rpartition("/")[0])
             )

@@ -12,6 +12,7 @@ from google.protobuf.descriptor_pb2 import (
     ServiceDescriptorProto,
 )
 
+from okey_runtime.request_size import most_bytes
 from tools.reference import guide, limits
 from tools.reference.guide import Reason
 from tools.reference.image import Package
@@ -117,6 +118,7 @@ def _rpc(
         "",
         f"- Call: `/{package.name}.{service.name}/{method.name}`, takes {up}, gives {down}",
         f"- Roles: {reference.roles_of(service.name, method.name)}",
+        f"- Largest message: {_largest(package, service, method):,} bytes",
         "",
         *table(
             ("reason", "status", "what it means, what to do"),
@@ -130,6 +132,12 @@ def _rpc(
             ),
         ),
     ]
+
+
+def _largest(
+    package: Package, service: ServiceDescriptorProto, method: MethodDescriptorProto
+) -> int:
+    return most_bytes(f"/{package.name}.{service.name}/{method.name}")
 
 
 def _moved(reason: Reason) -> str:

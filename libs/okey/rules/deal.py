@@ -159,6 +159,11 @@ def deal(deck: Deck, playing_seats: tuple[int, ...], starter: int) -> Deal:
     )
 
 
+def stock_count(playing_count: int) -> int:
+    """How many tiles the stock has after a deal to so many seats (T7)."""
+    return len(FULL_SET) - 1 - HAND_TILES * playing_count - 1
+
+
 def verify(seed: bytes, commitment: bytes, context: DealContext, claimed: Deal) -> Deck:
     """Checks a round that is over against its published seed (T9); returns the deck it came from.
 

@@ -1,6 +1,7 @@
 """Events: what happened at a table, past tense, frozen, enough to rebuild its state exactly.
 
-They hold hidden tiles and seeds: only ``okey.table.public`` shows them outside the engine.
+They hold hidden tiles and seeds: only ``okey.table.public`` shows them outside the engine, and what
+is ``okey.table.hidden`` is empty or None where the key to it was lost.
 """
 
 from dataclasses import dataclass
@@ -163,7 +164,7 @@ class TileDrawn:
 
     seat: int
     source: DrawSource
-    tile: Tile
+    tile: Tile | None
     is_neutral: bool
 
 
@@ -335,10 +336,11 @@ class MatchVoided:
 
 @dataclass(frozen=True, slots=True)
 class TableTakenOver:
-    """A new owner has the table; ``timers`` are its clocks, armed anew."""
+    """A new owner armed the clocks anew; ``sealed`` replaces a seed whose key was lost."""
 
     engine: str
     timers: tuple[Timer, ...]
+    sealed: SealedSeed | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """Fold one event into a table's state. Total: an event that was decided always applies; nothing is
 checked here.
+
+A round whose key was lost is folded too: its hidden tiles are left out of racks and stock.
 """
 
 from collections.abc import Iterable
@@ -8,7 +10,7 @@ from typing import assert_never
 from okey.money.match import MatchMoney
 from okey.rules.tile import okey_of, without
 from okey.table import events as e
-from okey.table.commands import DrawSource, Timer, TimerKind
+from okey.table.commands import DrawSource, SealedSeed, Timer, TimerKind
 from okey.table.evolve_seats import evolve_seats, with_seat
 from okey.table.reasons import RoundResult
 from okey.table.replacing import replace
@@ -89,10 +91,10 @@ def _evolve_match(
             return _void_match(state, event)
         case e.SettlementConfirmed():
             return replace(state, match=None, phase=Phase.WAITING)
-        case e.TableTakenOver(_, timers):
+        case e.TableTakenOver(_, timers, sealed):
             for timer in timers:
                 state = _rearm(state, timer)
-            return state
+            return state if sealed is None else _sealed_again(state, sealed)
         case _:
             return _evolve_round(state, event)
 
@@ -226,6 +228,12 @@ def _void_match(state: TableState, event: e.MatchVoided) -> TableState:
     )
 
 
+def _sealed_again(state: TableState, sealed: SealedSeed) -> TableState:
+    """Another seed; nonces were for the one before, and some of them may be lost with it."""
+    seats = tuple(replace(seat, nonce=b"") for seat in state.seats)
+    return replace(state, sealed=sealed, seats=seats)
+
+
 def _deal(state: TableState, event: e.RoundDealt) -> TableState:
     assert state.sealed is not None, "a deal without a sealed seed"
     dealt = Round(
@@ -258,7 +266,7 @@ def _start_turn(state: TableState, seat: int, turn: int, deadline_ms: int) -> Ta
     running = round_of(state)
     hand = running.hands[seat]
     # U2: the starter's fifteenth tile counts as drawn.
-    drawn = hand.rack[-1] if running.turn is None else None
+    drawn = hand.rack[-1] if running.turn is None and hand.rack else None
     started = replace(
         running,
         hands=_with(running.hands, seat, replace(hand, own_turns=hand.own_turns + 1)),
@@ -278,11 +286,12 @@ def _draw(state: TableState, event: e.TileDrawn) -> TableState:
         taken_from = hands[source]
         hands = _with(hands, source, replace(taken_from, pile=taken_from.pile[:-1]))
     hand = hands[event.seat]
-    hand = replace(
-        hand,
-        rack=(*hand.rack, event.tile),
-        taken=hand.taken if is_stock else (*hand.taken, event.tile),
-    )
+    if event.tile is not None:
+        hand = replace(
+            hand,
+            rack=(*hand.rack, event.tile),
+            taken=hand.taken if is_stock else (*hand.taken, event.tile),
+        )
     drawn = replace(
         running,
         stock=stock,
@@ -296,7 +305,8 @@ def _discard(state: TableState, event: e.TileDiscarded) -> TableState:
     running = round_of(state)
     hand = running.hands[event.seat]
     rack = list(hand.rack)
-    rack.remove(event.tile)
+    if running.seed or event.tile in rack:
+        rack.remove(event.tile)
     laid = replace(
         hand,
         rack=tuple(rack),

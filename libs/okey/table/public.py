@@ -8,10 +8,11 @@ of it.
 from dataclasses import dataclass
 from typing import Final
 
+from okey.rules.deal import stock_count
 from okey.rules.finish import FinishKind
 from okey.rules.tile import Tile, okey_of
 from okey.table import events as e
-from okey.table.commands import DrawSource
+from okey.table.commands import DrawSource, Timer
 from okey.table.config import TableConfig
 from okey.table.reasons import CloseReason, RoundResult, VoidReason
 from okey.table.view import SPECTATOR
@@ -91,13 +92,25 @@ class PublicRoundEnded:
 
 @dataclass(frozen=True, slots=True)
 class PublicMatchVoided:
-    """Every stake goes back; ``revealed`` is the seed that is never used again (M10, T9)."""
+    """Every stake goes back; ``revealed`` is the seed that is never used again, empty where the key
+    to it was lost (M10, T9).
+    """
 
     match_id: str
     reason: VoidReason
     revealed: bytes
     commitment: bytes
     kasa: int
+
+
+@dataclass(frozen=True, slots=True)
+class PublicTableTakenOver:
+    """A new owner has the table; ``commitment`` is that of a seed in place of one whose key was
+    lost, else empty (T9).
+    """
+
+    timers: tuple[Timer, ...]
+    commitment: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +147,6 @@ OpenEvent = (
     | e.SettlementConfirmed
     | e.NachspielStarted
     | e.NachspielEnded
-    | e.TableTakenOver
 )
 """The events that hold nothing hidden."""
 
@@ -147,6 +159,7 @@ PublicEvent = (
     | PublicTileDrawn
     | PublicRoundEnded
     | PublicMatchVoided
+    | PublicTableTakenOver
     | PublicTableClosed
 )
 
@@ -178,6 +191,8 @@ def public_event(event: e.Event, viewer: int) -> PublicEvent:
             )
         case e.MatchVoided(match_id, reason, _, _, revealed, sealed, kasa):
             return PublicMatchVoided(match_id, reason, revealed, sealed.commitment, kasa)
+        case e.TableTakenOver(_, timers, sealed):
+            return PublicTableTakenOver(timers, sealed.commitment if sealed is not None else b"")
         case e.TableClosed(reason):
             return PublicTableClosed(reason)
         case _:
@@ -210,7 +225,7 @@ def _public_deal(event: e.RoundDealt, viewer: int) -> PublicRoundDealt:
             rack if is_all_seen or seat == viewer else () for seat, rack in enumerate(event.racks)
         ),
         event.stock if is_all_seen else (),
-        len(event.stock),
+        stock_count(len(event.playing)),
         event.nonces,
     )
 

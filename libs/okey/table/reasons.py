@@ -56,6 +56,7 @@ class VoidReason(IntEnum):
 
     LEFT_BEFORE_DEAL = 1  # W2
     OPERATOR = 2  # M10
+    KEY_LOST = 3  # M10: the running round cannot be decrypted any more
 
 
 class Departure(IntEnum):

@@ -9,14 +9,23 @@ from okey.table.commands import Timer, TimerKind
 from okey.table.draft import Draft
 from okey.table.starting import turn_timeout_of
 from okey.table.state import running_timers
+from okey.table.voiding import void_lost
 
 
 def take_over(draft: Draft, engine: str, last_renewal_ms: int) -> None:
     """Append the fence, with every running clock at what was left when the old owner last was
     alive.
+
+    Where the key to a seed was lost, the round that was dealt from it cannot go on: its match is
+    voided (M10). A seed that was not dealt from yet is replaced.
     """
-    timers = tuple(_rearmed(draft, timer, last_renewal_ms) for timer in running_timers(draft.state))
-    draft.emit(e.TableTakenOver(engine, timers))
+    state = draft.state
+    timers = tuple(_rearmed(draft, timer, last_renewal_ms) for timer in running_timers(state))
+    is_unsealed = state.sealed is not None and not state.sealed.seed
+    sealed = draft.context.fresh() if is_unsealed else None
+    draft.emit(e.TableTakenOver(engine, timers, sealed))
+    if state.round is not None and not state.round.seed:
+        void_lost(draft)
 
 
 def _rearmed(draft: Draft, timer: Timer, last_renewal_ms: int) -> Timer:

@@ -1,5 +1,5 @@
-"""An operator voids the running match, or the whole table: every stake goes back, nobody is rated
-(M10).
+"""An operator voids the running match, or the whole table, or the key to a running round was lost:
+every stake goes back, nobody is rated (M10).
 """
 
 from okey.rules.variant import Variant
@@ -23,7 +23,32 @@ def void_match(draft: Draft, operator: str, note: str) -> None:
             "and not while its start or result is with the wallet (M10)"
         )
     _void(draft, operator, note)
-    if state.config.variant is Variant.KLASIK:
+    _go_on(draft)
+
+
+def void_lost(draft: Draft) -> None:
+    """Void the match of a round whose tiles cannot be known any more; its seed is published never.
+
+    The round has no end of its own, since an end shows racks and seed.
+    """
+    state, match = draft.state, draft.match
+    draft.emit(
+        e.MatchVoided(
+            match_id=state.match_id,
+            reason=VoidReason.KEY_LOST,
+            operator="",
+            note="",
+            revealed=b"",
+            sealed=draft.context.fresh(),
+            kasa=state.kasa - match.money.kasa_share,
+        )
+    )
+    _go_on(draft)
+
+
+def _go_on(draft: Draft) -> None:
+    """What follows a voided match."""
+    if draft.state.config.variant is Variant.KLASIK:
         draft.emit(e.TableClosed(CloseReason.VOIDED))
     else:
         start_nachspiel(draft)

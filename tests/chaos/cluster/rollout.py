@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -33,6 +34,7 @@ from tests.chaos.tables.script import Pace
 from tests.deploy.edge import RunningEdge, local_edge, running
 from tests.fixtures.postgres import PostgresServer
 from tests.fixtures.valkey import Valkey
+from tools.manifests.envoy_limits import DEFAULTS
 
 MOST_TRIES: Final = 3
 _DRAIN_DELAY_MS: Final = 3_000
@@ -61,8 +63,10 @@ class EdgeStand(ClusterStand):
         await self.edge.sees({kind: len(own) for kind, own in self.by_kind().items()})
 
     def caller(self, subject: str, role: Role = Role.PLAYER) -> Caller:
-        """A way through Envoy."""
+        """A way through Envoy; the lobby's calls are not published, and go to the engines."""
         token = self.token(subject, role)
+        if role is Role.LOBBY:
+            return Caller(self.engine_channel(), token, self._channel_to)
         return Caller(self._channel_to(self.edge.address), token, self._channel_to)
 
     def lobby_channel(self) -> grpc.aio.Channel:
@@ -70,7 +74,7 @@ class EdgeStand(ClusterStand):
         return self._channel_to(self.edge.address)
 
     def engine_channel(self) -> grpc.aio.Channel:
-        """For operators, whose calls Envoy does not carry."""
+        """For operators and the lobby, whose calls Envoy does not carry."""
         target = self.addresses["engine"]
         if target not in self._by_address:
             self._by_address[target] = open_channel(target)
@@ -94,7 +98,9 @@ async def behind_envoy(
 ) -> AsyncIterator[EdgeStand]:
     """A cluster of several of each service with a real Envoy before it, until the block ends."""
     stand = EdgeStand(folder, server, valkey, Tempo(), WHOLE)
-    async with running(local_edge(stand.by_kind()), folder) as stand.edge:
+    # Everybody shares one connection, as behind a gateway that calls from outside.
+    limits = replace(DEFAULTS, streams_per_connection=1_000)
+    async with running(local_edge(stand.by_kind(), limits=limits), folder) as stand.edge:
         try:
             await stand.start()
             await stand.balanced()

@@ -82,6 +82,6 @@ def _wrong(asked: Asked, rows: list[Row]) -> Iterator[tuple[str, str]]:
     if _UNEXPECTED in (*asked.errors, asked.refusal):
         yield EXPECTED, "met an unexpected error"
     if asked.drawn and rows:
-        drawn = [int(event.tile) for event in rows[0].events if isinstance(event, e.TileDrawn)]
+        drawn = [int(event.tile or 0) for event in rows[0].events if isinstance(event, e.TileDrawn)]
         if drawn != [asked.drawn]:
             yield DURABLE, f"was told to have drawn tile {asked.drawn}, the row says {drawn}"

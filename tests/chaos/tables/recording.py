@@ -90,7 +90,7 @@ def client_of(player: str, steps: Sequence[Step]) -> ClientHistory:
     for step in steps:
         request = step.row.request
         if request is not None and request.player == player:
-            drawn = [int(x.tile) for x in step.row.events if isinstance(x, e.TileDrawn)]
+            drawn = [int(x.tile or 0) for x in step.row.events if isinstance(x, e.TileDrawn)]
             asked = Asked("command", request.request_id, step.row.at_ms, drawn=sum(drawn))
             asked.seqs.append(step.row.seq)
             client.asked.append(asked)

@@ -143,7 +143,12 @@ class DeafClient:
             self.dropped.set()
             self.hears.set()
 
-        scope: Scope = {"type": "websocket", "extensions": {"okey.abort": {"abort": drop}}}
+        means = {"abort": drop, "admit": lambda: None}
+        scope: Scope = {
+            "type": "websocket",
+            "client": ("192.0.2.1", 0),
+            "extensions": {"okey.connection": means},
+        }
         return WebSocket(scope, self._said.get, self.send)
 
 

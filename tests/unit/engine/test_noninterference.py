@@ -99,7 +99,7 @@ class _Light:
 
     def shine(self, event: Event) -> None:
         match event:
-            case e.TileDrawn(seat, source, tile):
+            case e.TileDrawn(seat, source, Tile() as tile):
                 origin = (-1, self.stock_from) if source is STOCK else None
                 self.stock_from += source is STOCK
                 self.drawn = (tile, origin)

@@ -24,11 +24,18 @@ def test_production_refuses_faster_clocks() -> None:
     production: dict[str, Any] = {
         "jwks_file": Path("jwks.json"),
         "token_issuer": "issuer",
+        "seal_keys_file": Path("seal-keys"),
         **ADDRESSES,
     }
     EngineSettings(**production)
     with pytest.raises(ValidationError, match="CLOCK_FACTOR"):
         EngineSettings(clock_factor=2, **production)
+
+
+def test_production_refuses_to_keep_seeds_in_the_clear() -> None:
+    with pytest.raises(ValidationError, match="OKEY_SEAL_KEYS_FILE"):
+        EngineSettings(jwks_file=Path("jwks.json"), token_issuer="issuer", **ADDRESSES)
+    assert EngineSettings(environment=Environment.TEST, **ADDRESSES).seal_keys_file is None
 
 
 def test_a_client_leaves_a_hanging_engine_before_a_turn_elsewhere_is_over() -> None:

@@ -147,7 +147,7 @@ async def test_a_long_table_starts_from_its_snapshot_and_answers_old_requests(
         for _ in range(12):
             await actor.submit(plain_move(actor), world.request(mover(actor)))
         await world.tables.snapshotter.write()
-        newest = await Snapshots(world.database).newest(actor.table_id)
+        newest = await Snapshots(world.database, world.journal.seals).newest(actor.table_id)
         assert newest is not None
         assert seq < newest.seq <= actor.seq
         await world.crash()
@@ -170,12 +170,14 @@ async def test_no_snapshot_is_taken_while_a_sink_waits(tmp_path: Path) -> None:
         actor = await world.open()
         await actor.submit(c.TakeSeat("bert"), world.request("bert"))
         await world.tables.snapshotter.write()
-        assert await Snapshots(world.database).newest(actor.table_id) is None
+        assert await Snapshots(world.database, world.journal.seals).newest(actor.table_id) is None
         world.wallet.script.always = None
         await until(actor, is_counting_down)
         await world.pass_countdown(actor)
         async with asyncio.timeout(10):
-            while await Snapshots(world.database).newest(actor.table_id) is None:
+            while (
+                await Snapshots(world.database, world.journal.seals).newest(actor.table_id) is None
+            ):
                 await actor.submit(plain_move(actor), world.request(mover(actor)))
                 await world.tables.snapshotter.write()
 

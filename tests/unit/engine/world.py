@@ -14,6 +14,7 @@ from okey.table.state import Phase, TableState, Turn, running_timers
 from okey_runtime.clock import VirtualClock
 from okey_runtime.database import Database, DatabaseAway
 from okey_runtime.migrations import migrate
+from okey_runtime.seal_keys import SealKeysFile, rotate_seal_keys
 from services.engine.actor import TableActor
 from services.engine.ai import AiSeats
 from services.engine.app import MIGRATIONS
@@ -28,6 +29,7 @@ from services.engine.operators import Operators
 from services.engine.ownership import Ownership
 from services.engine.rating_sink import RatingSink
 from services.engine.record import EVERY_KIND, Request
+from services.engine.seals import Seals
 from services.engine.shards import Board
 from services.engine.sharing import Sharing
 from services.engine.snapshots import Snapshots
@@ -49,8 +51,8 @@ RENEW_EVERY_MS = 2_000
 class LosableJournal(Journal):
     """The journal; ``losses`` says of the next commits whether they are lost before or after."""
 
-    def __init__(self, database: Database, engine: str) -> None:
-        super().__init__(database, engine)
+    def __init__(self, database: Database, engine: str, seals: Seals) -> None:
+        super().__init__(database, engine, seals=seals)
         self.losses: list[str] = []
         self.is_away = False
         self.stuck: set[str] = set()
@@ -203,12 +205,16 @@ class World:
         self.bots = BotDouble()
         self.snapshot_every_rows = 500
         self.url = f"sqlite:///{folder / 'engine.db'}"
+        self.seal_keys: Path | None = folder / "seal-keys"
+        """None: an engine that encrypts nothing, like those of the releases before."""
         self._numbers = count(1)
         self._doubles = AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         await migrate(self.url, MIGRATIONS)
+        if self.seal_keys is not None and not self.seal_keys.exists():
+            rotate_seal_keys(self.seal_keys)
         self._wallet_channel = await self._doubles.enter_async_context(served(self.wallet))
         self._rating_channel = await self._doubles.enter_async_context(served(self.rating))
         await self.boot()
@@ -216,17 +222,18 @@ class World:
     async def boot(self, stuck: str = "") -> None:
         """Start the engine; the rows of the table ``stuck`` never come from the disk."""
         self.database = Database(self.url)
-        self.journal = LosableJournal(self.database, self.engine)
+        seals = Seals(SealKeysFile(self.seal_keys) if self.seal_keys is not None else None)
+        self.journal = LosableJournal(self.database, self.engine, seals)
         self.journal.stuck = {stuck}
         self.steady = SteadyClock(self.clock)
         self.standstill = Standstill(self.steady, self.stall_ms)
-        self.ownership = Ownership(self.engine, self.steady, self.lease_ms)
+        self.ownership = Ownership(self.engine, self.steady, self.lease_ms, seals=seals)
         commit = GroupCommit(WatchedStore(self.journal, self.standstill), self.steady)
         operators = Operators(self.database)
         self.tables = Tables(
             Stores(
                 self.journal,
-                Snapshots(self.database),
+                Snapshots(self.database, seals),
                 operators,
                 self.snapshot_every_rows,
                 # What keeps one table from being read shall keep no other.
@@ -338,8 +345,13 @@ class World:
 
 
 @asynccontextmanager
-async def world_in(folder: Path) -> AsyncIterator[World]:
+async def world_in(
+    folder: Path, *, is_sealed: bool = True, snapshot_every_rows: int = 500
+) -> AsyncIterator[World]:
     world = World(folder)
+    world.snapshot_every_rows = snapshot_every_rows
+    if not is_sealed:
+        world.seal_keys = None
     await world.start()
     try:
         yield world

@@ -12,14 +12,15 @@ from services.gateway.sessions import ConnectionsExhausted, Sessions
 def test_the_process_and_each_player_have_so_many() -> None:
     sessions = Sessions(3, 2, 0)
     with ExitStack() as held:
-        for _ in range(3):
+        for _ in range(5):
             held.enter_context(sessions.entered(Outbox(8)))
-        with pytest.raises(ConnectionsExhausted, match="this gateway has 3"):
-            held.enter_context(sessions.entered(Outbox(8)))
-        for player in ("ada", "ada", "bob"):
+        for player in ("ada", "ada"):
             held.enter_context(sessions.owned_by(player))
         with pytest.raises(ConnectionsExhausted, match="a player may have 2"):
             held.enter_context(sessions.owned_by("ada"))
+        held.enter_context(sessions.owned_by("bob"))
+        with pytest.raises(ConnectionsExhausted, match="this gateway has 3"):
+            held.enter_context(sessions.owned_by("cem"))
     with sessions.entered(Outbox(8)), sessions.owned_by("ada"):
         assert len(sessions) == 1
 

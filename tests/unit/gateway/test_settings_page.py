@@ -17,7 +17,12 @@ def test_every_setting_is_documented_with_its_default() -> None:
     assert told.keys() == {name for name in own if name.startswith("gateway_")}
     for name, default in told.items():
         value = fields[name].default
-        expected = (
-            "–" if value is None else f"`{value}`" if isinstance(value, str) else f"{value:,}"
-        )
-        assert default == expected, name
+        assert default == _told(value), name
+
+
+def _told(value: object) -> str:
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f"`{value}`" if isinstance(value, str) else f"{value:,}"

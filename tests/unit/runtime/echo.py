@@ -33,9 +33,13 @@ def _ask_class() -> Any:
         dependency=["buf/validate/validate.proto"],
     )
     message = file.message_type.add(name="Ask")
-    message.field.add(name="what", number=1, type=9, label=1)
+    what = message.field.add(name="what", number=1, type=9, label=1)
+    what.options.Extensions[validate_pb2.field].string.max_len = 500
     stake = message.field.add(name="stake", number=2, type=3, label=1)
     stake.options.Extensions[validate_pb2.field].int64.gte = 50
+    service = file.service.add(name="EchoService")
+    for name in (*LISTED, "Unlisted"):
+        service.method.add(name=name, input_type=".okey.test.Ask", output_type=".okey.test.Ask")
     pool = descriptor_pool.Default()
     pool.AddSerializedFile(file.SerializeToString())
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("okey.test.Ask"))

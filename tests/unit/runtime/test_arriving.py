@@ -98,6 +98,31 @@ async def test_of_too_many_that_wait_the_oldest_is_ended() -> None:
     assert await third is True
 
 
+async def test_one_caller_has_a_share_of_the_room() -> None:
+    """Beyond it the oldest of its own goes, nobody else's."""
+    arrivals = Arrivals(within_ms=3_600_000, most=4, share=2)
+    never = asyncio.Event()
+    honest = asyncio.create_task(arrivals.of(never.wait(), "fatma"))
+    await asyncio.sleep(0)
+    greedy = [asyncio.create_task(arrivals.of(never.wait(), "ayse")) for _ in range(6)]
+    for each in greedy[:4]:
+        with pytest.raises(RequestNotSent):
+            await each
+    assert not any(each.done() for each in (honest, *greedy[4:]))
+    never.set()
+    assert [await each for each in (honest, *greedy[4:])] == [True] * 3
+
+
+async def test_services_share_the_whole_room() -> None:
+    arrivals = Arrivals(within_ms=3_600_000, most=10, share=2)
+    never = asyncio.Event()
+    calls = [asyncio.create_task(arrivals.of(never.wait())) for _ in range(10)]
+    await asyncio.sleep(0)
+    assert not any(each.done() for each in calls)
+    never.set()
+    assert await asyncio.gather(*calls) == [True] * 10
+
+
 async def _at_once() -> str:
     return "here"
 

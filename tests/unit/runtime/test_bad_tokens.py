@@ -85,7 +85,7 @@ def shows_a_bad_token(bad_tokens: BadTokens, peer: str) -> bool:
         return True
 
 
-def test_each_host_is_counted_by_itself_and_told_of_once_a_minute() -> None:
+def test_each_host_is_counted_by_itself_and_told_of_in_one_line() -> None:
     clock = VirtualClock()
     bad_tokens = BadTokens(1, 2, clock, lambda token: False)
     peers = ("ipv4:10.0.0.1:1000", "ipv4:10.0.0.1:2000", "ipv4:10.0.0.1:3000", "ipv4:10.0.0.2:1")

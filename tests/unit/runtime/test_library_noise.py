@@ -1,4 +1,4 @@
-"""What gRPC says of its peers: a line of a kind now and then; errors of our own in full."""
+"""What gRPC says of its peers: a line of a kind now and then; errors of our own with traceback."""
 
 import logging
 
@@ -9,6 +9,7 @@ from prometheus_client import REGISTRY
 
 from okey_runtime.clock import VirtualClock
 from okey_runtime.library_noise import LibraryNoise
+from okey_runtime.line_quota import LineQuota
 from okey_runtime.logging import configure_logging, get_logger
 
 CORE = "grpc._cython.cygrpc"
@@ -22,7 +23,7 @@ def clock() -> VirtualClock:
 
 @pytest.fixture
 def noise(clock: VirtualClock) -> LibraryNoise:
-    return LibraryNoise(clock, every_ms=1_000)
+    return LibraryNoise(LineQuota(clock, every_ms=1_000))
 
 
 def line(
@@ -74,21 +75,47 @@ def test_another_kind_is_written(noise: LibraryNoise, other: logging.LogRecord) 
 @pytest.mark.parametrize(
     "record",
     [
-        line("Unexpected [ValueError] raised by servicer method [/x]", ValueError("ours")),
-        line("Unexpected [UsageError] raised", grpc.aio.UsageError("ours")),
-        line("Task exception was never retrieved", ValueError("ours"), "asyncio"),
         line("call_failed", grpc.aio.InternalError("seen by us"), "services.engine.play"),
         line("table_opened", None, "services.engine.play"),
         line("Executing took 0.2 s", None, "asyncio"),
     ],
 )
-def test_errors_of_our_own_are_written_in_full_each_time(
+def test_other_lines_are_written_in_full_each_time(
     noise: LibraryNoise, record: logging.LogRecord
 ) -> None:
     text, error = record.getMessage(), record.exc_info
     for _ in range(3):
         assert noise.filter(record)
         assert (record.getMessage(), record.exc_info) == (text, error)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Unexpected [ValueError] raised by servicer method [/x]", CORE),
+        ("Task exception was never retrieved", "asyncio"),
+    ],
+)
+def test_an_error_of_our_own_that_a_library_caught_keeps_its_traceback(
+    noise: LibraryNoise, text: str, name: str
+) -> None:
+    """A caller may be its cause, so it is one line of its type now and then."""
+    record = line(text, ValueError("ours"), name)
+    assert noise.filter(record)
+    assert record.exc_info is not None
+    assert not noise.filter(line(text, ValueError("ours"), name))
+    assert noise.filter(line(text, KeyError("another of ours"), name))
+
+
+def test_values_that_a_peer_chooses_make_no_further_kinds(noise: LibraryNoise) -> None:
+    """As gRPC logs each header that is no UTF-8."""
+    written = []
+    for value in (b"\xbe", b"\xbf", b"[\xbe"):
+        wrong = UnicodeDecodeError("utf-8", value, 0, 1, "invalid start byte")
+        record = line("Invalid encoding on %s", wrong)
+        record.args = (value,)
+        written.append(noise.filter(record))
+    assert written == [True, False, False]
 
 
 def test_kinds_without_an_end_are_forgotten(noise: LibraryNoise) -> None:
@@ -109,3 +136,26 @@ def test_every_service_logs_like_that(capsys: pytest.CaptureFixture[str]) -> Non
     assert (noise["event"], noise["service"]) == (f"{BROKEN_OFF}: Failed", "wallet")
     assert "exception" not in noise
     assert "ValueError: ours" in ours["exception"]
+
+
+def test_what_the_web_server_says_of_peers_is_noise(noise: LibraryNoise) -> None:
+    records = [
+        line("Invalid HTTP request received.", name="uvicorn.error", level=logging.WARNING)
+        for _ in range(3)
+    ]
+    assert [noise.filter(each) for each in records] == [True, False, False]
+
+
+def test_an_error_of_ours_in_the_web_server_keeps_its_traceback(noise: LibraryNoise) -> None:
+    text = "Exception in ASGI application"
+    records = [line(text, ValueError("ours"), name="uvicorn.error") for _ in range(3)]
+    assert [noise.filter(each) for each in records] == [True, False, False]
+    assert records[0].exc_info
+
+
+def test_connections_that_the_loop_cannot_take_are_one_line(noise: LibraryNoise) -> None:
+    """Whatever else it says below its first line."""
+    error = OSError(24, "Too many open files")
+    text = "socket.accept() out of system resource"
+    records = [line(f"{text}\nsocket: <{number}>", error, name="asyncio") for number in range(3)]
+    assert [noise.filter(each) for each in records] == [True, False, False]

@@ -23,6 +23,7 @@ SAFE = {
     "OKEY_JWKS_FILE": "/keys/jwks.json",
     "OKEY_TOKEN_ISSUER": "https://id.example",
     "OKEY_CHAIN_KEY_FILE": "/keys/chain.json",
+    "OKEY_SEAL_KEYS_FILE": "/keys/seal-keys",
     **{
         f"OKEY_{name}_ADDRESS": "here:1" for name in ("LOBBY", "ENGINE", "WALLET", "RATING", "BOTS")
     },
@@ -41,6 +42,7 @@ EXAMPLES: Mapping[str, tuple[type[ServiceSettings], dict[str, str | None]]] = {
     ),
     "SQLite": (ServiceSettings, {"OKEY_DATABASE_URL": "sqlite:////data/okey.db"}),
     "unsealed ledger": (WalletSettings, {"OKEY_CHAIN_KEY_FILE": None}),
+    "unsealed rounds": (EngineSettings, {"OKEY_SEAL_KEYS_FILE": None}),
     "unknown allowance": (ServiceSettings, {"OKEY_ALLOW_UNSAFE": "everything"}),
     "plaintext port": (ServiceSettings, {"OKEY_LISTEN_HOST": "0.0.0.0"}),
     "test settings": (EngineSettings, {"OKEY_CLOCK_FACTOR": "10"}),

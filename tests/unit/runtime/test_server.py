@@ -1,7 +1,6 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -248,16 +247,12 @@ async def test_an_app_that_does_not_start_is_closed(
     assert not settings.address_file.exists()
 
 
-async def test_a_message_above_the_limit_is_refused(
-    settings: ServiceSettings, issuer: Issuer, tmp_path: Path
+async def test_grpc_takes_no_larger_message_than_the_largest_of_the_services_methods(
+    connect: Connect,
 ) -> None:
-    small = EchoApp(settings.model_copy(update={"max_message_bytes": 1_000}))
-    async with (
-        ServiceServer(small, issuer.clock) as server,
-        open_channel(server.address) as channel,
-    ):
-        failure = await Caller(channel).failure(UNARY, ask("x" * 2_000))
-    assert failure.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+    """So what is far too large is not even gathered."""
+    failure = await (await connect()).failure(UNARY, ask("x" * 5_000))
+    assert (failure.code, failure.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "")
 
 
 async def test_a_crowd_that_calls_at_the_same_moment_is_answered(

@@ -10,8 +10,8 @@ same id is refused (REQUEST_ID_REUSED); a refusal is judged anew. Every move nam
 
 Errors are `google.rpc.Status` with an `ErrorInfo.reason`. Everywhere: INVALID_FIELD (shape), TABLE_NOT_FOUND,
 NOT_SEATED (the caller owns no seat there), TABLE_CLOSED, REQUEST_ID_REUSED, and, UNAVAILABLE, safe to send again:
-DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED, NOT_OWNER, OWNER_AWAY, EVENT_NOT_READABLE;
-DEADLINE_EXCEEDED, safe to send again: COMMAND_TIMED_OUT; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
+DATABASE_AWAY, TABLE_RELOADING, ENGINE_STOPPING, TABLE_QUARANTINED, NOT_OWNER, OWNER_AWAY, EVENT_NOT_READABLE,
+SEAL_KEY_ELSEWHERE; DEADLINE_EXCEEDED, safe to send again: COMMAND_TIMED_OUT; RESOURCE_EXHAUSTED: TABLE_BUSY, ENGINE_BUSY.
 
 Several engines share the tables: a table's id says its shard, and each shard has one engine. Any engine takes any
 unary call and passes it on to the engine of its table, one hop. NOT_OWNER (metadata `address`, empty where nobody has

@@ -27,49 +27,71 @@ from okey.api.common.v1 import common_pb2 as okey_dot_api_dot_common_dot_v1_dot_
 from okey.api.common.v1 import table_pb2 as okey_dot_api_dot_common_dot_v1_dot_table__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eokey/api/engine/v1/table.proto\x12\x12okey.api.engine.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fokey/api/common/v1/common.proto\x1a\x1eokey/api/common/v1/table.proto\"\xc9\x03\n\x08SeatView\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12.\n\x06status\x18\x02 \x01(\x0e\x32\x1e.okey.api.engine.v1.SeatStatus\x12,\n\x07\x63ontrol\x18\x03 \x01(\x0e\x32\x1b.okey.api.engine.v1.Control\x12\x0e\n\x06player\x18\x04 \x01(\t\x12/\n\tbot_level\x18\x05 \x01(\x0e\x32\x1c.okey.api.common.v1.BotLevel\x12\x18\n\x10\x61way_deadline_ms\x18\x06 \x01(\x03\x12\x0f\n\x07gave_up\x18\x07 \x01(\x08\x12\x0e\n\x06points\x18\x08 \x01(\x05\x12\x12\n\nrack_count\x18\t \x01(\x05\x12&\n\x04pile\x18\n \x03(\x0e\x32\x18.okey.api.common.v1.Tile\x12\x1a\n\x12has_announced_cift\x18\x0b \x01(\x08\x12\x1a\n\x12has_shown_gosterge\x18\x0c \x01(\x08\x12\x11\n\thas_nonce\x18\r \x01(\x08\x12\x14\n\x0c\x64isplay_name\x18\x0e \x01(\t\x12\x0f\n\x07is_fill\x18\x0f \x01(\x08\x12\'\n\x05taken\x18\x10 \x03(\x0e\x32\x18.okey.api.common.v1.Tile\"P\n\x08TurnView\x12\x0e\n\x06number\x18\x01 \x01(\x05\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x13\n\x0b\x64\x65\x61\x64line_ms\x18\x03 \x01(\x03\x12\x11\n\thas_drawn\x18\x04 \x01(\x08\"\x8a\x03\n\tRoundView\x12\x10\n\x08round_no\x18\x01 \x01(\x05\x12\x0f\n\x07playing\x18\x02 \x03(\x05\x12\x0e\n\x06\x64\x65\x61ler\x18\x03 \x01(\x05\x12\x0f\n\x07starter\x18\x04 \x01(\x05\x12*\n\x08gosterge\x18\x05 \x01(\x0e\x32\x18.okey.api.common.v1.Tile\x12&\n\x04okey\x18\x06 \x01(\x0e\x32\x18.okey.api.common.v1.Tile\x12\x13\n\x0bstock_count\x18\x07 \x01(\x05\x12*\n\x04turn\x18\x08 \x01(\x0b\x32\x1c.okey.api.engine.v1.TurnView\x12*\n\x08takeable\x18\t \x01(\x0e\x32\x18.okey.api.common.v1.Tile\x12\x14\n\x0cis_tie_break\x18\n \x01(\x08\x12&\n\x04rack\x18\x0b \x03(\x0e\x32\x18.okey.api.common.v1.Tile\x12\'\n\x05\x64rawn\x18\x0c \x01(\x0e\x32\x18.okey.api.common.v1.Tile\x12\x11\n\town_turns\x18\r \x01(\x05\"\xc3\x03\n\tTableView\x12/\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x1f.okey.api.common.v1.TableConfig\x12\x0e\n\x06viewer\x18\x02 \x01(\x05\x12(\n\x05phase\x18\x03 \x01(\x0e\x32\x19.okey.api.engine.v1.Phase\x12\x10\n\x08match_id\x18\x04 \x01(\t\x12\x10\n\x08match_no\x18\x05 \x01(\x05\x12\x0c\n\x04kasa\x18\x06 \x01(\x03\x12\x0b\n\x03pot\x18\x07 \x01(\x03\x12\x12\n\ncommitment\x18\x08 \x01(\x0c\x12+\n\x05seats\x18\t \x03(\x0b\x32\x1c.okey.api.engine.v1.SeatView\x12,\n\x05round\x18\n \x01(\x0b\x32\x1d.okey.api.engine.v1.RoundView\x12)\n\x06timers\x18\x0b \x03(\x0b\x32\x19.okey.api.common.v1.Timer\x12\x36\n\rlegal_actions\x18\x0c \x03(\x0e\x32\x1f.okey.api.engine.v1.LegalAction\x12\x15\n\rforfeit_price\x18\r \x01(\x03\x12\x0b\n\x03seq\x18\x0e \x01(\x03\x12\x16\n\x0eserver_time_ms\x18\x0f \x01(\x03\"\xa8\x03\n\x06\x41\x63tion\x12<\n\x0f\x64raw_from_stock\x18\x01 \x01(\x0b\x32!.okey.api.engine.v1.DrawFromStockH\x00\x12@\n\x11\x64raw_from_discard\x18\x02 \x01(\x0b\x32#.okey.api.engine.v1.DrawFromDiscardH\x00\x12.\n\x07\x64iscard\x18\x03 \x01(\x0b\x32\x1b.okey.api.engine.v1.DiscardH\x00\x12,\n\x06\x66inish\x18\x04 \x01(\x0b\x32\x1a.okey.api.engine.v1.FinishH\x00\x12\x39\n\rannounce_cift\x18\x05 \x01(\x0b\x32 .okey.api.engine.v1.AnnounceCiftH\x00\x12\x39\n\rwithdraw_cift\x18\x06 \x01(\x0b\x32 .okey.api.engine.v1.WithdrawCiftH\x00\x12\x39\n\rshow_gosterge\x18\x07 \x01(\x0b\x32 .okey.api.engine.v1.ShowGostergeH\x00\x42\x0f\n\x06\x61\x63tion\x12\x05\xbaH\x02\x08\x01\"\x0f\n\rDrawFromStock\"\x11\n\x0f\x44rawFromDiscard\"=\n\x07\x44iscard\x12\x32\n\x04tile\x18\x01 \x01(\x0e\x32\x18.okey.api.common.v1.TileB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\"<\n\x06\x46inish\x12\x32\n\x04tile\x18\x01 \x01(\x0e\x32\x18.okey.api.common.v1.TileB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\"\x0e\n\x0c\x41nnounceCift\"\x0e\n\x0cWithdrawCift\"\x0e\n\x0cShowGosterge*\xb9\x01\n\x05Phase\x12\x15\n\x11PHASE_UNSPECIFIED\x10\x00\x12\x11\n\rPHASE_WAITING\x10\x01\x12\x13\n\x0fPHASE_COUNTDOWN\x10\x02\x12\x12\n\x0ePHASE_STARTING\x10\x03\x12\x11\n\rPHASE_PLAYING\x10\x04\x12\x0f\n\x0bPHASE_PAUSE\x10\x05\x12\x12\n\x0ePHASE_SETTLING\x10\x06\x12\x13\n\x0fPHASE_NACHSPIEL\x10\x07\x12\x10\n\x0cPHASE_CLOSED\x10\x08*\x8a\x01\n\nSeatStatus\x12\x1b\n\x17SEAT_STATUS_UNSPECIFIED\x10\x00\x12\x14\n\x10SEAT_STATUS_FREE\x10\x01\x12\x19\n\x15SEAT_STATUS_REQUESTED\x10\x02\x12\x14\n\x10SEAT_STATUS_PAID\x10\x03\x12\x18\n\x14SEAT_STATUS_DECIDING\x10\x04*s\n\x07\x43ontrol\x12\x17\n\x13\x43ONTROL_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x43ONTROL_NOBODY\x10\x01\x12\x12\n\x0e\x43ONTROL_PERSON\x10\x02\x12\x14\n\x10\x43ONTROL_STAND_IN\x10\x03\x12\x11\n\rCONTROL_HOUSE\x10\x04*\x9f\x03\n\x0bLegalAction\x12\x1c\n\x18LEGAL_ACTION_UNSPECIFIED\x10\x00\x12\x1b\n\x17LEGAL_ACTION_DRAW_STOCK\x10\x01\x12\x1d\n\x19LEGAL_ACTION_DRAW_DISCARD\x10\x02\x12\x18\n\x14LEGAL_ACTION_DISCARD\x10\x03\x12\x17\n\x13LEGAL_ACTION_FINISH\x10\x04\x12\x1e\n\x1aLEGAL_ACTION_ANNOUNCE_CIFT\x10\x05\x12\x1e\n\x1aLEGAL_ACTION_WITHDRAW_CIFT\x10\x06\x12\x1e\n\x1aLEGAL_ACTION_SHOW_GOSTERGE\x10\x07\x12\x1a\n\x16LEGAL_ACTION_TAKE_SEAT\x10\x08\x12\x16\n\x12LEGAL_ACTION_LEAVE\x10\t\x12\x18\n\x14LEGAL_ACTION_PLAY_ON\x10\n\x12\x1a\n\x16LEGAL_ACTION_ADD_NONCE\x10\x0b\x12\x18\n\x14LEGAL_ACTION_FORFEIT\x10\x0c\x12\x1f\n\x1bLEGAL_ACTION_RETURN_TO_SEAT\x10\rb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eokey/api/engine/v1/table.proto\x12\x12okey.api.engine.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fokey/api/common/v1/common.proto\x1a\x1eokey/api/common/v1/table.proto\"\xef\x03\n\x08SeatView\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12.\n\x06status\x18\x02 \x01(\x0e\x32\x1e.okey.api.engine.v1.SeatStatus\x12,\n\x07\x63ontrol\x18\x03 \x01(\x0e\x32\x1b.okey.api.engine.v1.Control\x12\x17\n\x06player\x18\x04 \x01(\tB\x07\xbaH\x04r\x02\x18@\x12/\n\tbot_level\x18\x05 \x01(\x0e\x32\x1c.okey.api.common.v1.BotLevel\x12\x18\n\x10\x61way_deadline_ms\x18\x06 \x01(\x03\x12\x0f\n\x07gave_up\x18\x07 \x01(\x08\x12\x0e\n\x06points\x18\x08 \x01(\x05\x12\x12\n\nrack_count\x18\t \x01(\x05\x12\x30\n\x04pile\x18\n \x03(\x0e\x32\x18.okey.api.common.v1.TileB\x08\xbaH\x05\x92\x01\x02\x10j\x12\x1a\n\x12has_announced_cift\x18\x0b \x01(\x08\x12\x1a\n\x12has_shown_gosterge\x18\x0c \x01(\x08\x12\x11\n\thas_nonce\x18\r \x01(\x08\x12\x1d\n\x0c\x64isplay_name\x18\x0e \x01(\tB\x07\xbaH\x04r\x02\x18@\x12\x0f\n\x07is_fill\x18\x0f \x01(\x08\x12\x31\n\x05taken\x18\x10 \x03(\x0e\x32\x18.okey.api.common.v1.TileB\x08\xbaH\x05\x92\x01\x02\x10j\"P\n\x08TurnView\x12\x0e\n\x06number\x18\x01 \x01(\x05\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x13\n\x0b\x64\x65\x61\x64line_ms\x18\x03 \x01(\x03\x12\x11\n\thas_drawn\x18\x04 \x01(\x08\"\x9e\x03\n\tRoundView\x12\x10\n\x08round_no\x18\x01 \x01(\x05\x12\x19\n\x07playing\x18\x02 \x03(\x05\x42\x08\xbaH\x05\x92\x01\x02\x10\x04\x12\x0e\n\x06\x64\x65\x61ler\x18\x03 \x01(\x05\x12\x0f\n\x07starter\x18\x04 \x01(\x05\x12*\n\x08gosterge\x18\x05 \x01(\x0e\x32\x18.okey.api.common.v1.Tile\x12&\n\x04okey\x18\x06 \x01(\x0e\x32\x18.okey.api.common.v1.Tile\x12\x13\n\x0bstock_count\x18\x07 \x01(\x05\x12*\n\x04turn\x18\x08 \x01(\x0b\x32\x1c.okey.api.engine.v1.TurnView\x12*\n\x08takeable\x18\t \x01(\x0e\x32\x18.okey.api.common.v1.Tile\x12\x14\n\x0cis_tie_break\x18\n \x01(\x08\x12\x30\n\x04rack\x18\x0b \x03(\x0e\x32\x18.okey.api.common.v1.TileB\x08\xbaH\x05\x92\x01\x02\x10j\x12\'\n\x05\x64rawn\x18\x0c \x01(\x0e\x32\x18.okey.api.common.v1.Tile\x12\x11\n\town_turns\x18\r \x01(\x05\"\xf3\x03\n\tTableView\x12/\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x1f.okey.api.common.v1.TableConfig\x12\x0e\n\x06viewer\x18\x02 \x01(\x05\x12(\n\x05phase\x18\x03 \x01(\x0e\x32\x19.okey.api.engine.v1.Phase\x12\x19\n\x08match_id\x18\x04 \x01(\tB\x07\xbaH\x04r\x02\x18@\x12\x10\n\x08match_no\x18\x05 \x01(\x05\x12\x0c\n\x04kasa\x18\x06 \x01(\x03\x12\x0b\n\x03pot\x18\x07 \x01(\x03\x12\x1b\n\ncommitment\x18\x08 \x01(\x0c\x42\x07\xbaH\x04z\x02\x18@\x12\x35\n\x05seats\x18\t \x03(\x0b\x32\x1c.okey.api.engine.v1.SeatViewB\x08\xbaH\x05\x92\x01\x02\x10\x04\x12,\n\x05round\x18\n \x01(\x0b\x32\x1d.okey.api.engine.v1.RoundView\x12\x33\n\x06timers\x18\x0b \x03(\x0b\x32\x19.okey.api.common.v1.TimerB\x08\xbaH\x05\x92\x01\x02\x10 \x12@\n\rlegal_actions\x18\x0c \x03(\x0e\x32\x1f.okey.api.engine.v1.LegalActionB\x08\xbaH\x05\x92\x01\x02\x10 \x12\x15\n\rforfeit_price\x18\r \x01(\x03\x12\x0b\n\x03seq\x18\x0e \x01(\x03\x12\x16\n\x0eserver_time_ms\x18\x0f \x01(\x03\"\xa8\x03\n\x06\x41\x63tion\x12<\n\x0f\x64raw_from_stock\x18\x01 \x01(\x0b\x32!.okey.api.engine.v1.DrawFromStockH\x00\x12@\n\x11\x64raw_from_discard\x18\x02 \x01(\x0b\x32#.okey.api.engine.v1.DrawFromDiscardH\x00\x12.\n\x07\x64iscard\x18\x03 \x01(\x0b\x32\x1b.okey.api.engine.v1.DiscardH\x00\x12,\n\x06\x66inish\x18\x04 \x01(\x0b\x32\x1a.okey.api.engine.v1.FinishH\x00\x12\x39\n\rannounce_cift\x18\x05 \x01(\x0b\x32 .okey.api.engine.v1.AnnounceCiftH\x00\x12\x39\n\rwithdraw_cift\x18\x06 \x01(\x0b\x32 .okey.api.engine.v1.WithdrawCiftH\x00\x12\x39\n\rshow_gosterge\x18\x07 \x01(\x0b\x32 .okey.api.engine.v1.ShowGostergeH\x00\x42\x0f\n\x06\x61\x63tion\x12\x05\xbaH\x02\x08\x01\"\x0f\n\rDrawFromStock\"\x11\n\x0f\x44rawFromDiscard\"=\n\x07\x44iscard\x12\x32\n\x04tile\x18\x01 \x01(\x0e\x32\x18.okey.api.common.v1.TileB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\"<\n\x06\x46inish\x12\x32\n\x04tile\x18\x01 \x01(\x0e\x32\x18.okey.api.common.v1.TileB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\"\x0e\n\x0c\x41nnounceCift\"\x0e\n\x0cWithdrawCift\"\x0e\n\x0cShowGosterge*\xb9\x01\n\x05Phase\x12\x15\n\x11PHASE_UNSPECIFIED\x10\x00\x12\x11\n\rPHASE_WAITING\x10\x01\x12\x13\n\x0fPHASE_COUNTDOWN\x10\x02\x12\x12\n\x0ePHASE_STARTING\x10\x03\x12\x11\n\rPHASE_PLAYING\x10\x04\x12\x0f\n\x0bPHASE_PAUSE\x10\x05\x12\x12\n\x0ePHASE_SETTLING\x10\x06\x12\x13\n\x0fPHASE_NACHSPIEL\x10\x07\x12\x10\n\x0cPHASE_CLOSED\x10\x08*\x8a\x01\n\nSeatStatus\x12\x1b\n\x17SEAT_STATUS_UNSPECIFIED\x10\x00\x12\x14\n\x10SEAT_STATUS_FREE\x10\x01\x12\x19\n\x15SEAT_STATUS_REQUESTED\x10\x02\x12\x14\n\x10SEAT_STATUS_PAID\x10\x03\x12\x18\n\x14SEAT_STATUS_DECIDING\x10\x04*s\n\x07\x43ontrol\x12\x17\n\x13\x43ONTROL_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x43ONTROL_NOBODY\x10\x01\x12\x12\n\x0e\x43ONTROL_PERSON\x10\x02\x12\x14\n\x10\x43ONTROL_STAND_IN\x10\x03\x12\x11\n\rCONTROL_HOUSE\x10\x04*\x9f\x03\n\x0bLegalAction\x12\x1c\n\x18LEGAL_ACTION_UNSPECIFIED\x10\x00\x12\x1b\n\x17LEGAL_ACTION_DRAW_STOCK\x10\x01\x12\x1d\n\x19LEGAL_ACTION_DRAW_DISCARD\x10\x02\x12\x18\n\x14LEGAL_ACTION_DISCARD\x10\x03\x12\x17\n\x13LEGAL_ACTION_FINISH\x10\x04\x12\x1e\n\x1aLEGAL_ACTION_ANNOUNCE_CIFT\x10\x05\x12\x1e\n\x1aLEGAL_ACTION_WITHDRAW_CIFT\x10\x06\x12\x1e\n\x1aLEGAL_ACTION_SHOW_GOSTERGE\x10\x07\x12\x1a\n\x16LEGAL_ACTION_TAKE_SEAT\x10\x08\x12\x16\n\x12LEGAL_ACTION_LEAVE\x10\t\x12\x18\n\x14LEGAL_ACTION_PLAY_ON\x10\n\x12\x1a\n\x16LEGAL_ACTION_ADD_NONCE\x10\x0b\x12\x18\n\x14LEGAL_ACTION_FORFEIT\x10\x0c\x12\x1f\n\x1bLEGAL_ACTION_RETURN_TO_SEAT\x10\rb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'okey.api.engine.v1.table_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_SEATVIEW'].fields_by_name['player']._loaded_options = None
+  _globals['_SEATVIEW'].fields_by_name['player']._serialized_options = b'\272H\004r\002\030@'
+  _globals['_SEATVIEW'].fields_by_name['pile']._loaded_options = None
+  _globals['_SEATVIEW'].fields_by_name['pile']._serialized_options = b'\272H\005\222\001\002\020j'
+  _globals['_SEATVIEW'].fields_by_name['display_name']._loaded_options = None
+  _globals['_SEATVIEW'].fields_by_name['display_name']._serialized_options = b'\272H\004r\002\030@'
+  _globals['_SEATVIEW'].fields_by_name['taken']._loaded_options = None
+  _globals['_SEATVIEW'].fields_by_name['taken']._serialized_options = b'\272H\005\222\001\002\020j'
+  _globals['_ROUNDVIEW'].fields_by_name['playing']._loaded_options = None
+  _globals['_ROUNDVIEW'].fields_by_name['playing']._serialized_options = b'\272H\005\222\001\002\020\004'
+  _globals['_ROUNDVIEW'].fields_by_name['rack']._loaded_options = None
+  _globals['_ROUNDVIEW'].fields_by_name['rack']._serialized_options = b'\272H\005\222\001\002\020j'
+  _globals['_TABLEVIEW'].fields_by_name['match_id']._loaded_options = None
+  _globals['_TABLEVIEW'].fields_by_name['match_id']._serialized_options = b'\272H\004r\002\030@'
+  _globals['_TABLEVIEW'].fields_by_name['commitment']._loaded_options = None
+  _globals['_TABLEVIEW'].fields_by_name['commitment']._serialized_options = b'\272H\004z\002\030@'
+  _globals['_TABLEVIEW'].fields_by_name['seats']._loaded_options = None
+  _globals['_TABLEVIEW'].fields_by_name['seats']._serialized_options = b'\272H\005\222\001\002\020\004'
+  _globals['_TABLEVIEW'].fields_by_name['timers']._loaded_options = None
+  _globals['_TABLEVIEW'].fields_by_name['timers']._serialized_options = b'\272H\005\222\001\002\020 '
+  _globals['_TABLEVIEW'].fields_by_name['legal_actions']._loaded_options = None
+  _globals['_TABLEVIEW'].fields_by_name['legal_actions']._serialized_options = b'\272H\005\222\001\002\020 '
   _globals['_ACTION'].oneofs_by_name['action']._loaded_options = None
   _globals['_ACTION'].oneofs_by_name['action']._serialized_options = b'\272H\002\010\001'
   _globals['_DISCARD'].fields_by_name['tile']._loaded_options = None
   _globals['_DISCARD'].fields_by_name['tile']._serialized_options = b'\272H\007\202\001\004\020\001 \000'
   _globals['_FINISH'].fields_by_name['tile']._loaded_options = None
   _globals['_FINISH'].fields_by_name['tile']._serialized_options = b'\272H\007\202\001\004\020\001 \000'
-  _globals['_PHASE']._serialized_start=2178
-  _globals['_PHASE']._serialized_end=2363
-  _globals['_SEATSTATUS']._serialized_start=2366
-  _globals['_SEATSTATUS']._serialized_end=2504
-  _globals['_CONTROL']._serialized_start=2506
-  _globals['_CONTROL']._serialized_end=2621
-  _globals['_LEGALACTION']._serialized_start=2624
-  _globals['_LEGALACTION']._serialized_end=3039
+  _globals['_PHASE']._serialized_start=2284
+  _globals['_PHASE']._serialized_end=2469
+  _globals['_SEATSTATUS']._serialized_start=2472
+  _globals['_SEATSTATUS']._serialized_end=2610
+  _globals['_CONTROL']._serialized_start=2612
+  _globals['_CONTROL']._serialized_end=2727
+  _globals['_LEGALACTION']._serialized_start=2730
+  _globals['_LEGALACTION']._serialized_end=3145
   _globals['_SEATVIEW']._serialized_start=149
-  _globals['_SEATVIEW']._serialized_end=606
-  _globals['_TURNVIEW']._serialized_start=608
-  _globals['_TURNVIEW']._serialized_end=688
-  _globals['_ROUNDVIEW']._serialized_start=691
-  _globals['_ROUNDVIEW']._serialized_end=1085
-  _globals['_TABLEVIEW']._serialized_start=1088
-  _globals['_TABLEVIEW']._serialized_end=1539
-  _globals['_ACTION']._serialized_start=1542
-  _globals['_ACTION']._serialized_end=1966
-  _globals['_DRAWFROMSTOCK']._serialized_start=1968
-  _globals['_DRAWFROMSTOCK']._serialized_end=1983
-  _globals['_DRAWFROMDISCARD']._serialized_start=1985
-  _globals['_DRAWFROMDISCARD']._serialized_end=2002
-  _globals['_DISCARD']._serialized_start=2004
-  _globals['_DISCARD']._serialized_end=2065
-  _globals['_FINISH']._serialized_start=2067
-  _globals['_FINISH']._serialized_end=2127
-  _globals['_ANNOUNCECIFT']._serialized_start=2129
-  _globals['_ANNOUNCECIFT']._serialized_end=2143
-  _globals['_WITHDRAWCIFT']._serialized_start=2145
-  _globals['_WITHDRAWCIFT']._serialized_end=2159
-  _globals['_SHOWGOSTERGE']._serialized_start=2161
-  _globals['_SHOWGOSTERGE']._serialized_end=2175
+  _globals['_SEATVIEW']._serialized_end=644
+  _globals['_TURNVIEW']._serialized_start=646
+  _globals['_TURNVIEW']._serialized_end=726
+  _globals['_ROUNDVIEW']._serialized_start=729
+  _globals['_ROUNDVIEW']._serialized_end=1143
+  _globals['_TABLEVIEW']._serialized_start=1146
+  _globals['_TABLEVIEW']._serialized_end=1645
+  _globals['_ACTION']._serialized_start=1648
+  _globals['_ACTION']._serialized_end=2072
+  _globals['_DRAWFROMSTOCK']._serialized_start=2074
+  _globals['_DRAWFROMSTOCK']._serialized_end=2089
+  _globals['_DRAWFROMDISCARD']._serialized_start=2091
+  _globals['_DRAWFROMDISCARD']._serialized_end=2108
+  _globals['_DISCARD']._serialized_start=2110
+  _globals['_DISCARD']._serialized_end=2171
+  _globals['_FINISH']._serialized_start=2173
+  _globals['_FINISH']._serialized_end=2233
+  _globals['_ANNOUNCECIFT']._serialized_start=2235
+  _globals['_ANNOUNCECIFT']._serialized_end=2249
+  _globals['_WITHDRAWCIFT']._serialized_start=2251
+  _globals['_WITHDRAWCIFT']._serialized_end=2265
+  _globals['_SHOWGOSTERGE']._serialized_start=2267
+  _globals['_SHOWGOSTERGE']._serialized_end=2281
 # @@protoc_insertion_point(module_scope)

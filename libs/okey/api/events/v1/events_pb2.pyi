@@ -238,6 +238,8 @@ class _VoidReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_VoidReason
     """A player left while the start was with the wallet (W2)."""
     VOID_REASON_OPERATOR: _VoidReason.ValueType  # 2
     """Operators voided it (M10)."""
+    VOID_REASON_KEY_LOST: _VoidReason.ValueType  # 3
+    """The key that its running round is encrypted with at rest was lost (M10)."""
 
 class VoidReason(_VoidReason, metaclass=_VoidReasonEnumTypeWrapper):
     """Why a match was voided."""
@@ -248,6 +250,8 @@ VOID_REASON_LEFT_BEFORE_DEAL: VoidReason.ValueType  # 1
 """A player left while the start was with the wallet (W2)."""
 VOID_REASON_OPERATOR: VoidReason.ValueType  # 2
 """Operators voided it (M10)."""
+VOID_REASON_KEY_LOST: VoidReason.ValueType  # 3
+"""The key that its running round is encrypted with at rest was lost (M10)."""
 Global___VoidReason: _TypeAlias = VoidReason  # noqa: Y015
 
 class _SubscribeEndReason:
@@ -1489,7 +1493,7 @@ Global___NachspielEnded: _TypeAlias = NachspielEnded  # noqa: Y015
 
 @_typing.final
 class MatchVoided(_message.Message):
-    """Every stake goes back; `revealed` is the seed that is never used again (M10, T9)."""
+    """Every stake goes back; `revealed` is the seed that is never used again, empty where the key to it was lost (M10, T9)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1532,6 +1536,9 @@ class TableTakenOver(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TIMERS_FIELD_NUMBER: _builtins.int
+    COMMITMENT_FIELD_NUMBER: _builtins.int
+    commitment: _builtins.bytes
+    """SHA-256 of a new seed of the coming round, where the key to the one before was lost (T9); else empty."""
     @_builtins.property
     def timers(self) -> _containers.RepeatedCompositeFieldContainer[_table_pb2.Timer]:
         """The clocks as they run now."""
@@ -1540,10 +1547,11 @@ class TableTakenOver(_message.Message):
         self,
         *,
         timers: _abc.Iterable[_table_pb2.Timer] | None = ...,
+        commitment: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["timers", b"timers"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "timers", b"timers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -32,22 +32,64 @@ class Record(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     EVENTS_FIELD_NUMBER: _builtins.int
+    SEALED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def events(self) -> _containers.RepeatedCompositeFieldContainer[Global___StoredEvent]:
-        """The events."""
+        """The events; without what is in `sealed`."""
+
+    @_builtins.property
+    def sealed(self) -> _containers.RepeatedCompositeFieldContainer[Global___SealedPart]:
+        """What nobody may know while the round runs, encrypted."""
 
     def __init__(
         self,
         *,
         events: _abc.Iterable[Global___StoredEvent] | None = ...,
+        sealed: _abc.Iterable[Global___SealedPart] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "sealed", b"sealed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Record: _TypeAlias = Record  # noqa: Y015
+
+@_typing.final
+class SealedPart(_message.Message):
+    """What was taken out of one event and encrypted. Exactly one of `round` and `key` is set."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EVENT_FIELD_NUMBER: _builtins.int
+    ROUND_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    BOX_FIELD_NUMBER: _builtins.int
+    event: _builtins.int
+    """Which of the row's events, from 0."""
+    round: _builtins.bytes
+    """The box holds the `StoredEvent` as it was, under the key that follows from the round's seed, so that the published
+    seed opens it: the first 8 bytes of the seed's commitment.
+    """
+    key: _builtins.str
+    """The box holds the seed itself, under a key of the engines' file: the key's id."""
+    box: _builtins.bytes
+    """AES-256-GCM: 12 bytes of nonce, the ciphertext, 16 bytes of tag. Bound to the table, the row and the event."""
+    def __init__(
+        self,
+        *,
+        event: _builtins.int = ...,
+        round: _builtins.bytes = ...,
+        key: _builtins.str = ...,
+        box: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["box", b"box", "event", b"event", "key", b"key", "round", b"round"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SealedPart: _TypeAlias = SealedPart  # noqa: Y015
 
 @_typing.final
 class ArchivedTable(_message.Message):
@@ -833,7 +875,7 @@ class TileDrawn(_message.Message):
     source: _common_pb2.DrawSource.ValueType
     """Where from."""
     tile: _common_pb2.Tile.ValueType
-    """The tile."""
+    """The tile; unspecified where the key to it was lost."""
     is_neutral: _builtins.bool
     """Whether the system made this move (U5, U10)."""
     def __init__(
@@ -1405,21 +1447,27 @@ class TableTakenOver(_message.Message):
 
     ENGINE_FIELD_NUMBER: _builtins.int
     TIMERS_FIELD_NUMBER: _builtins.int
+    SEALED_FIELD_NUMBER: _builtins.int
     engine: _builtins.str
     """The engine that took the table."""
     @_builtins.property
     def timers(self) -> _containers.RepeatedCompositeFieldContainer[_table_pb2.Timer]:
         """The clocks as they run now."""
 
+    @_builtins.property
+    def sealed(self) -> Global___SealedSeed:
+        """The seed in place of one whose key was lost; absent where none was."""
+
     def __init__(
         self,
         *,
         engine: _builtins.str = ...,
         timers: _abc.Iterable[_table_pb2.Timer] | None = ...,
+        sealed: Global___SealedSeed | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["sealed", b"sealed"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["engine", b"engine", "timers", b"timers"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["engine", b"engine", "sealed", b"sealed", "timers", b"timers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

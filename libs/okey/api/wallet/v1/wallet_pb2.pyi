@@ -1815,7 +1815,9 @@ class AuditLedgerRequest(_message.Message):
     """Whether players' accounts that have a finding are frozen."""
     @_builtins.property
     def anchors(self) -> _containers.RepeatedCompositeFieldContainer[Global___Anchor]:
-        """Heads that were exported earlier: the chain must still reach and hold each of them."""
+        """Heads that were exported earlier: the chain must still reach and hold each of them. The newest are enough, since a
+        head follows from all blocks up to it.
+        """
 
     def __init__(
         self,

@@ -1,0 +1,83 @@
+"""``okeyctl keys``: the file of keys that running rounds are encrypted with in the database."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from okey_runtime.seal_keys import (
+    SealKey,
+    read_seal_keys,
+    rotate_seal_keys,
+    write_seal_keys,
+)
+from services.okeyctl.ending import refusals, refuse
+
+app = typer.Typer(
+    help="Keys of running rounds.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of OKEY_SEAL_KEYS_FILE.")]
+
+
+@app.callback()
+def group() -> None:
+    """Make, rotate and show the keys that running rounds are encrypted with in the database."""
+
+
+@app.command()
+def rotate(file: File) -> None:
+    """Add a fresh key as the newest; make the file where there is none.
+
+    Engines read the file again when it changes, and use the key once all of them have it. The older
+    keys stay: `okeyctl doctor` shows which ones tables still need, and `okeyctl keys drop` removes
+    one.
+    """
+    with refusals():
+        older = read_seal_keys(file) if file.exists() else ()
+        try:
+            fresh = rotate_seal_keys(file)
+        except OSError as error:
+            refuse(f"no key was made: {error}")
+    print(f"{file}: {fresh.key_id} is the newest key; keep a copy where the database is not")
+    for key in older:
+        print(
+            f"{key.key_id} may go once `okeyctl doctor` names it at no engine: "
+            f"okeyctl keys drop {file} {key.key_id}"
+        )
+
+
+@app.command("list")
+def show(file: File) -> None:
+    """Show the keys, newest first: the id, and the day when it was made; no secret."""
+    with refusals():
+        keys = read_seal_keys(file)
+    for key in keys:
+        print(key.key_id, key.made)
+
+
+@app.command()
+def drop(
+    file: File,
+    key_id: Annotated[str, typer.Argument(metavar="KEY", help="Its id; not the newest one's.")],
+) -> None:
+    """Remove a key that no table needs any more.
+
+    A table whose seed is encrypted with it loses its running round: the match is voided and the
+    stakes go back.
+    """
+    with refusals():
+        keys = read_seal_keys(file)
+        write_seal_keys(file, _without(keys, key_id, file))
+    print(f"{file}: {key_id} is removed")
+
+
+def _without(keys: tuple[SealKey, ...], key_id: str, file: Path) -> tuple[SealKey, ...]:
+    if key_id == keys[0].key_id:
+        refuse(f"{key_id} is the newest key of {file}: rotate first, so that another one is used")
+    left = tuple(key for key in keys if key.key_id != key_id)
+    if len(left) == len(keys):
+        refuse(f"{file} has no key {key_id}: `okeyctl keys list {file}` shows what it has")
+    return left

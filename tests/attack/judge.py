@@ -1,0 +1,152 @@
+"""Verdicts: what an attack cost its victims, beside quiet windows and the limits."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, Final
+
+from tests.attack.inflict import Inflicted, Window
+from tests.bench.figures import Spread
+
+MOST_GROWTH: Final = 32 << 20
+MOST_CPU_S: Final = 1.0
+MOST_P99: Final = 2.0
+LINES_EVERY_S: Final = 10.0
+FEWEST_COMMANDS: Final = 20
+"""With fewer answered commands players stood still, whatever their latencies are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """What everything costs while nobody attacks: cores by process, the median of the windows' p99
+    with the least and the most, and lines a second by process and kind, the most of any window.
+    """
+
+    cores: Mapping[str, float]
+    p99_ms: float
+    p99_range_ms: tuple[float, float]
+    lines_per_s: Mapping[tuple[str, str], float]
+    windows: int
+    others_cores: float
+
+    @classmethod
+    def of(cls, windows: Sequence[Window]) -> "Quiet":
+        """Of these windows, which must be some."""
+        if not windows:
+            raise ValueError("there is no quiet window to compare with")
+        names = windows[0].costs
+        cores = {
+            name: median(w.costs[name].cpu_s / w.seconds for w in windows if name in w.costs)
+            for name in names
+        }
+        p99s = [p99_ms(window) for window in windows]
+        lines: dict[tuple[str, str], float] = {}
+        for window in windows:
+            for name, cost in window.costs.items():
+                for kind, count in cost.lines.items():
+                    rate = count / window.seconds
+                    lines[name, kind] = max(rate, lines.get((name, kind), 0.0))
+        others = median(window.others_cores for window in windows)
+        return cls(cores, median(p99s), (min(p99s), max(p99s)), lines, len(windows), others)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The worst of an attack, over all times that it ran; ``broken`` says which limits it broke."""
+
+    name: str
+    growth_bytes: int
+    growth_of: str
+    cpu_s: float
+    cpu_of: str
+    p99_ms: float
+    quiet_p99_ms: float
+    lines: int
+    lines_of: str
+    failures: list[str]
+    others_cores: float
+    spent: Mapping[str, Any]
+    runs: int = 1
+    broken: list[str] = field(default_factory=list)
+    by_process: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every limit is kept."""
+        return not self.broken
+
+
+def p99_ms(window: Window) -> float:
+    """The players' 99th percentile; infinite where they got nothing done."""
+    latencies = window.all_s
+    return 1_000 * Spread.of(latencies).p99 if len(latencies) >= FEWEST_COMMANDS else math.inf
+
+
+def is_slow(inflicted: Inflicted, quiet: Quiet) -> bool:
+    """Whether players were slower than the limit, so that it is worth a second look."""
+    return p99_ms(inflicted.window) >= MOST_P99 * quiet.p99_ms
+
+
+def judge(name: str, runs: Sequence[Inflicted], quiet: Quiet) -> Verdict:
+    """The verdict on an attack that ran once or more: the worst of memory, CPU and lines, the
+    median of the runs' p99.
+    """
+    growth = max((c.growth_bytes, victim) for run in runs for victim, c in run.window.costs.items())
+    cpu = max((s, victim) for run in runs for victim, s in beyond_quiet(run.window, quiet).items())
+    lines = max((each for run in runs for each in _too_many(run.window, quiet)), default=(0, ""))
+    p99 = median(p99_ms(run.window) for run in runs)
+    failures = [why for run in runs for why in run.window.failures]
+    died = sorted({v for run in runs for v, c in run.window.costs.items() if c.has_died})
+    errors = [run.error for run in runs if run.error]
+    broken = [
+        *(f"{victim} died" for victim in died),
+        *(["memory"] if growth[0] >= MOST_GROWTH else []),
+        *(["CPU"] if cpu[0] >= MOST_CPU_S else []),
+        *(["p99"] if p99 >= MOST_P99 * quiet.p99_ms else []),
+        *(["log"] if lines[0] else []),
+        *([f"{len(failures)} calls of players failed"] if failures else []),
+        *(f"attack did not run: {error}" for error in errors),
+    ]
+    return Verdict(
+        *(name, growth[0], growth[1], cpu[0], cpu[1], p99, quiet.p99_ms, lines[0], lines[1]),
+        failures=failures,
+        others_cores=max(run.window.others_cores for run in runs),
+        spent=runs[0].spent,
+        runs=len(runs),
+        broken=broken,
+        by_process=_by_process(runs, quiet),
+    )
+
+
+def beyond_quiet(window: Window, quiet: Quiet) -> dict[str, float]:
+    """Seconds of CPU of each process above what it uses in as long a quiet time."""
+    return {
+        name: cost.cpu_s - quiet.cores.get(name, 0.0) * window.seconds
+        for name, cost in window.costs.items()
+    }
+
+
+def _too_many(window: Window, quiet: Quiet) -> list[tuple[int, str]]:
+    """Lines of a kind beyond one in ten seconds; of kinds that quiet windows have too, beyond
+    twice as many as there.
+    """
+    found = []
+    for name, cost in window.costs.items():
+        for kind, count in cost.lines.items():
+            usual = 2 * quiet.lines_per_s.get((name, kind), 0.0) * window.seconds
+            if count > max(math.ceil(window.seconds / LINES_EVERY_S), usual):
+                found.append((count, f"{name}: {kind}"))
+    return found
+
+
+def _by_process(runs: Sequence[Inflicted], quiet: Quiet) -> Mapping[str, Mapping[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for run in runs:
+        cpu = beyond_quiet(run.window, quiet)
+        for name, cost in run.window.costs.items():
+            own = found.setdefault(name, {"growth_mib": 0.0, "cpu_s": 0.0, "lines": 0})
+            own["growth_mib"] = max(own["growth_mib"], round(cost.growth_bytes / 2**20, 1))
+            own["cpu_s"] = max(own["cpu_s"], round(cpu[name], 2))
+            own["lines"] = max(own["lines"], sum(cost.lines.values()))
+    return found
