@@ -18,9 +18,10 @@ from joserfc import jws, jwt
 from joserfc.jwk import OKPKey, RSAKey
 
 from okey_runtime.access import RoleRefused, TokenMissing
+from okey_runtime.audiences import DEFAULT_AUDIENCE, Audiences, WrongAudience
 from okey_runtime.clock import Clock
-from okey_runtime.config import DEFAULT_AUDIENCE, DEV_ISSUER, PLAYER_TOKEN_MAX_LIFE_MS
-from okey_runtime.errors import Unauthenticated
+from okey_runtime.config import DEV_ISSUER, PLAYER_TOKEN_MAX_LIFE_MS
+from okey_runtime.errors import TokenInvalid
 from okey_runtime.identity import (
     SUBJECT_PATTERN,
     Identity,
@@ -55,6 +56,7 @@ __all__ = [
     "TokenMissing",
     "TokenRevoked",
     "TokenVerifier",
+    "WrongAudience",
     "bearer_token",
     "create_signing_key",
     "current_identity",
@@ -73,14 +75,6 @@ _NOT_VALID: Final = (joserfc.errors.JoseError, ValueError, TypeError, KeyError, 
 _ID: Final = re.compile(r"[\x21-\x7e]{1,128}")
 """What ``jti`` and ``sid`` look like."""
 _ROLES: Final = {role.value: role for role in Role}
-
-
-class TokenInvalid(Unauthenticated):
-    """The token is not one that a trusted issuer has made for this platform; the message never
-    quotes it.
-    """
-
-    reason = "TOKEN_INVALID"
 
 
 class SubjectReserved(TokenInvalid):
@@ -109,6 +103,9 @@ class _KeysOwnAlgorithm(jws.JWSRegistry):
         return self.algorithms[name]
 
 
+_PUBLIC_ONLY: Final = Audiences()
+
+
 class TokenVerifier:
     """Turns tokens into identities; ``cache_size`` bounds how many of them are remembered."""
 
@@ -118,7 +115,7 @@ class TokenVerifier:
         *,
         issuer: str,
         clock: Clock,
-        audience: str = DEFAULT_AUDIENCE,
+        audiences: Audiences = _PUBLIC_ONLY,
         skew_ms: int = 30_000,
         cache_size: int = 10_000,
         player_max_life_ms: int = PLAYER_TOKEN_MAX_LIFE_MS,
@@ -126,7 +123,7 @@ class TokenVerifier:
     ) -> None:
         self._keys = keys
         self._issuer = issuer
-        self._audience = audience
+        self._audiences = audiences
         self._clock = clock
         self._skew_ms = skew_ms
         self._cache_size = cache_size
@@ -143,7 +140,9 @@ class TokenVerifier:
         """The identity that the token proves.
 
         Raises:
-            TokenInvalid: malformed, not signed by a trusted key, or for another issuer or audience.
+            TokenInvalid: malformed, not signed by a trusted key, or of another issuer.
+            WrongAudience: for somebody else, or none of its roles counts in a token for its
+                audience.
             SubjectReserved: a player's, under an id that no player may have.
             TokenLivesTooLong: a player's, with too much time from ``iat`` to ``exp``.
             TokenExpired: past its ``exp`` by more than the allowed skew.
@@ -179,7 +178,7 @@ class TokenVerifier:
             raise TokenInvalid(str(error)) from error
         except _NOT_VALID as error:
             raise TokenInvalid(f"the token is not valid here ({type(error).__name__})") from error
-        self._refuse_if_too_long(identity := _identity(claims, self._skew_ms))
+        self._refuse_if_too_long(identity := _identity(claims, self._audiences, self._skew_ms))
         return identity
 
     def _refuse_if_too_long(self, identity: Identity) -> None:
@@ -206,7 +205,7 @@ class TokenVerifier:
             now=self._clock.now_ms() // 1000,
             leeway=self._skew_ms // 1000,
             iss={"essential": True, "value": self._issuer},
-            aud={"essential": True, "value": self._audience},
+            aud={"essential": True},
             sub={"essential": True},
             exp={"essential": True},
             iat={"essential": True},
@@ -291,7 +290,7 @@ def _require_times(claims: Mapping[str, object]) -> None:
             )
 
 
-def _identity(claims: Mapping[str, object], skew_ms: int) -> Identity:
+def _identity(claims: Mapping[str, object], audiences: Audiences, skew_ms: int) -> Identity:
     subject, name, roles, expires = (claims.get(claim) for claim in ("sub", "name", "roles", "exp"))
     if not isinstance(subject, str) or not SUBJECT_PATTERN.fullmatch(subject):
         raise TokenInvalid("the token's 'sub' must be 1 to 64 of A-Z a-z 0-9 _ . : @ -")
@@ -310,9 +309,10 @@ def _identity(claims: Mapping[str, object], skew_ms: int) -> Identity:
         raise SubjectReserved(
             f"the token makes a player of {subject}, which is the house's or a service's id"
         )
+    granted = audiences.granted(claims.get("aud"), known, subject)
     return Identity(
         subject,
-        known,
+        granted,
         display_name(name or ""),
         expires * 1000 + skew_ms,
         int(cast(float, claims["iat"]) * 1000),

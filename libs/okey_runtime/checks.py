@@ -1,4 +1,4 @@
-"""What services look at to say whether they are well: databases, Redis, each other, own tokens."""
+"""What services look at to say whether they are well: databases, Redis, each other."""
 
 import time
 from pathlib import Path
@@ -11,21 +11,14 @@ from redis.exceptions import RedisError
 from sqlalchemy import Connection, text
 
 from okey.api.common.v1 import status_pb2, status_pb2_grpc
-from okey_runtime.auth import TokenExpired, TokenInvalid, TokenVerifier
 from okey_runtime.clock import Clock
 from okey_runtime.database import Database, DatabaseAway, DatabaseBusy, parse_url
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.schema import SchemaUnknown, is_newer, newest_schema, schema_of
-from okey_runtime.service_token import (
-    AUTHORIZATION,
-    MetadataProvider,
-    ServiceToken,
-    ServiceTokenMissing,
-)
+from okey_runtime.service_token import ServiceTokenMissing
 from okey_runtime.skew import judge_skew, skew_ms, tell_skew
 from okey_runtime.status import OK, WARNING, WRONG, Found, Look, Status
 
-_ENDS_SOON_MS: Final = 300_000
 _PEER_TIMEOUT_S: Final = 3.0
 
 # SQLite runs in our own process, by our own clock.
@@ -126,7 +119,7 @@ def _refused(address: str, error: grpc.aio.AioRpcError) -> Found:
     failure = from_rpc_error(error)
     match failure.code:
         case grpc.StatusCode.UNAUTHENTICATED:
-            advice = "see its own token, the JWKS files and issuers on both sides, and the clocks"
+            advice = "see our token and certificate for it, both sides' JWKS files, issuers, clocks"
             return Found(WRONG, f"{address} does not take our token: {failure}", advice)
         case grpc.StatusCode.PERMISSION_DENIED:
             advice = "give this service a token with its own role"
@@ -134,32 +127,3 @@ def _refused(address: str, error: grpc.aio.AioRpcError) -> Found:
         case _:
             advice = "see whether it runs, and whether the address is right"
             return Found(WRONG, f"{address} does not answer: {failure}", advice)
-
-
-def own_token_check(path: Path, verifier: TokenVerifier, clock: Clock) -> Look:
-    """Whether this service's own token is one that it would take itself, and for how long."""
-    token = ServiceToken(path)
-
-    async def look() -> Found:
-        return _judged(token, path, verifier, clock.now_ms())
-
-    return look
-
-
-def _judged(token: MetadataProvider, path: Path, verifier: TokenVerifier, now_ms: int) -> Found:
-    try:
-        bearer = dict(token())[AUTHORIZATION].removeprefix("Bearer ")
-        identity = verifier.verify(bearer)
-    except ServiceTokenMissing as error:
-        return Found(WRONG, str(error), "write a token to it")
-    except TokenExpired as error:
-        return Found(WRONG, f"{path}: {error}", "see why nobody renews it, and this clock")
-    except TokenInvalid as error:
-        advice = "see that it is made by the issuer whose keys OKEY_JWKS_FILE holds"
-        return Found(WRONG, f"{path}: {error}", advice)
-    left_ms = identity.expires_ms - now_ms
-    told = f"{identity.subject} with the roles {', '.join(sorted(identity.roles)) or 'none'}"
-    told += f", for another {left_ms // 1000} s"
-    if left_ms < _ENDS_SOON_MS:
-        return Found(WARNING, told, f"see whether somebody renews {path}")
-    return Found(OK, told)

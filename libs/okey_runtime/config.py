@@ -8,10 +8,11 @@ service stricter, never laxer.
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from pydantic import Field, PositiveInt, SecretStr, field_validator, model_validator
 
+from okey_runtime.audiences import DEFAULT_AUDIENCE
 from okey_runtime.dialling import DialSettings
 from okey_runtime.logging import LogFormat
 from okey_runtime.production import MOST_SKEW_MS, Environment, GuardedSettings
@@ -30,8 +31,6 @@ __all__ = [
 DEV_ISSUER = "okey-standalone-dev"
 """Issuer of the tokens that standalone signs with its own random key; production refuses it."""
 
-DEFAULT_AUDIENCE = "okey"
-
 PLAYER_TOKEN_MAX_LIFE_MS = 24 * 3_600_000
 
 
@@ -45,6 +44,10 @@ class Reflection(StrEnum):
 
 class ServiceSettings(GuardedSettings, DialSettings):
     """What every service needs to know before it starts; port 0 means any free port."""
+
+    takes_service_calls: ClassVar[bool] = True
+    """Whether other services call this one by their role: over TLS it asks for certificates then.
+    """
 
     listen_host: str = "127.0.0.1"
     listen_port: int = Field(default=0, ge=0, le=65535)
@@ -60,8 +63,11 @@ class ServiceSettings(GuardedSettings, DialSettings):
     tls_require_client_cert: bool = False
     """Whether only callers come in that show a certificate of the trusted authorities (mTLS)."""
     tls_roles: str = ""
-    """Which DNS name of a caller's certificate has which roles, where a call has no token:
-    ``lobby.okey=lobby,ops.okey=operator``."""
+    """Which DNS name of a caller's certificate has which roles:
+    ``lobby.okey=lobby,ops.okey=operator``. Over TLS a token's role of a service counts only with a
+    certificate of that role, an operator's likewise where a certificate here is an operator's."""
+    tls_roles_alone: bool = True
+    """Whether a certificate with roles may call without a token; with false it takes both."""
     tls_edge_name: str = Field(default="", max_length=253)
     """The name in the certificate of the edge, which passes on the calls of others and says from
     which address each comes; bad tokens are counted by that."""
@@ -89,7 +95,14 @@ class ServiceSettings(GuardedSettings, DialSettings):
     """
     revocations_every_ms: int = Field(default=1_000, ge=10, le=60_000)
     """How often the list of revoked tokens is asked for."""
+    token_old_audience: bool = False
+    """Whether tokens of the audience of players may still grant the roles of services and
+    operators, as in the release before: for the time of an upgrade only."""
+    service_token_dir: Path | None = None
+    """The folder with this service's own tokens, a file for each service that it calls, such as
+    ``wallet.token``; engines show each other ``peer.token``."""
     service_token_file: Path | None = None
+    """One token for all of them, as in the release before: shown where the folder has no file."""
 
     log_level: str = Field(default="INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$")
     log_format: LogFormat = LogFormat.JSON
@@ -169,6 +182,7 @@ class ServiceSettings(GuardedSettings, DialSettings):
             )
         if self.tls_require_client_cert and self.tls_cert_file is None:
             raise ValueError("OKEY_TLS_REQUIRE_CLIENT_CERT needs OKEY_TLS_CERT_FILE")
+        self._refuse_services_without_certificates()
         for name, value in (
             ("OKEY_TLS_ROLES", self.tls_roles),
             ("OKEY_TLS_EDGE_NAME", self.tls_edge_name),
@@ -179,6 +193,20 @@ class ServiceSettings(GuardedSettings, DialSettings):
                     "a certificate"
                 )
         return self
+
+    def _refuse_services_without_certificates(self) -> None:
+        has_certificates = self.tls_cert_file is None or self.tls_require_client_cert
+        if self.takes_service_calls and not has_certificates:
+            raise ValueError(
+                "OKEY_TLS_CERT_FILE without OKEY_TLS_REQUIRE_CLIENT_CERT=true: over TLS a token's "
+                "role of a service counts only with that service's certificate, so no service "
+                "could call this one; require certificates, and name them in OKEY_TLS_ROLES"
+            )
+        if self.tls_edge_name and self.tls_edge_name in parse_roles(self.tls_roles):
+            raise ValueError(
+                f"OKEY_TLS_ROLES gives {self.tls_edge_name!r} roles, which OKEY_TLS_EDGE_NAME says "
+                "is the edge: the edge passes on the calls of others and has none"
+            )
 
     @field_validator("tls_roles")
     @classmethod

@@ -38,6 +38,14 @@ class Unauthenticated(OkeyError):
     reason = "UNAUTHENTICATED"
 
 
+class TokenInvalid(Unauthenticated):
+    """The token is not one that a trusted issuer has made for this platform; the message never
+    quotes it.
+    """
+
+    reason = "TOKEN_INVALID"
+
+
 @dataclass(frozen=True, slots=True)
 class FieldViolation:
     """One field of a request that breaks a shape rule of the protos."""

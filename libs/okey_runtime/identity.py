@@ -33,13 +33,15 @@ class Role(StrEnum):
     """A gateway in its own name: it follows the list of revoked tokens, and nothing else."""
 
 
+SERVICE_ROLES: Final = frozenset({Role.LOBBY, Role.ENGINE, Role.WALLET, Role.RATING, Role.BOTS})
+"""What a service is to the others that it calls."""
+
 _RESERVED: Final = re.compile(r"(house|system|bots?|player|escrow|pot|kasa):.*", re.DOTALL)
-_SERVICES: Final = frozenset({Role.LOBBY, Role.ENGINE, Role.WALLET, Role.RATING, Role.BOTS})
 
 
 def is_reserved(subject: str) -> bool:
     """Whether the id is the house's, a service's or an account's name, and so never a player's."""
-    return subject in _SERVICES or _RESERVED.fullmatch(subject) is not None
+    return subject in SERVICE_ROLES or _RESERVED.fullmatch(subject) is not None
 
 
 def refuse_reserved(player_id: str) -> None:

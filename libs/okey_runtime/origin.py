@@ -25,6 +25,12 @@ class Connection(Protocol):
         ...
 
 
+def certificate_names(connection: Connection) -> tuple[str, ...]:
+    """The names in the certificate that the other end has shown; none without one."""
+    names = connection.auth_context().get(_NAMES) or ()
+    return tuple(name.decode(errors="replace") for name in names)
+
+
 class Origin:
     """Where one call comes from; ``edge_name`` is the edge's in its certificate, "" for none."""
 
@@ -51,5 +57,4 @@ class Origin:
         return f"ipv4:{address}:0" if address.version == 4 else f"ipv6:[{address}]:0"
 
     def _is_edge(self) -> bool:
-        names = self._connection.auth_context().get(_NAMES) or ()
-        return self._edge_name.encode() in names
+        return self._edge_name in certificate_names(self._connection)

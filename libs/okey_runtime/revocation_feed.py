@@ -102,7 +102,7 @@ def follow_from_engine(host: ServiceServer, channel: grpc.aio.Channel | None) ->
     AGE.set_function(lambda: host.revocations.age_ms / 1000)
     _log.warning(
         "revocations_are_not_followed",
-        why="OKEY_ENGINE_ADDRESS or OKEY_SERVICE_TOKEN_FILE is not set: revoked tokens are taken "
+        why="OKEY_ENGINE_ADDRESS or OKEY_SERVICE_TOKEN_DIR is not set: revoked tokens are taken "
         "here until they expire",
     )
 

@@ -57,9 +57,17 @@ class Certificates(Protocol):
         """The caller, or None."""
         ...
 
+    def confirm(self, caller: Identity, connection: Connection) -> None:
+        """Return if the certificate bears out what the caller's token says, or raise an
+        ``Unauthenticated`` error.
+        """
+        ...
+
 
 class Callers:
-    """Tells who calls: a token says it, and without one the connection's certificate."""
+    """Tells who calls: a token says it, which the connection's certificate has to bear out, and
+    without one the certificate alone.
+    """
 
     def __init__(
         self,
@@ -79,13 +87,18 @@ class Callers:
         Raises an ``Unauthenticated`` error, or ``TooManyBadTokens``.
         """
         token = bearer_token(metadata)
-        if token is not None:
-            if self._bad_tokens is None:
-                return self._verifier.verify(token)
-            origin = Origin(metadata, connection, self._edge_name)
-            with self._bad_tokens.looked_at(token, origin):
-                return self._verifier.verify(token)
-        return None if self._certificates is None else self._certificates.identify(connection)
+        if token is None:
+            return None if self._certificates is None else self._certificates.identify(connection)
+        caller = self._verified(token, metadata, connection)
+        if self._certificates is not None:
+            self._certificates.confirm(caller, connection)
+        return caller
+
+    def _verified(self, token: str, metadata: Metadata, connection: Connection) -> Identity:
+        if self._bad_tokens is None:
+            return self._verifier.verify(token)
+        with self._bad_tokens.looked_at(token, Origin(metadata, connection, self._edge_name)):
+            return self._verifier.verify(token)
 
     def host(self, metadata: Metadata, connection: Connection) -> str:
         """The host that a call comes from, as the edge says where it came through that."""

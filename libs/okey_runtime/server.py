@@ -22,10 +22,8 @@ from okey.api.common.v1 import status_pb2_grpc
 from okey_runtime import failpoints, status_servicer
 from okey_runtime.access import ANY_ROLE, HEALTH, PUBLIC, AccessTable, reflection_access
 from okey_runtime.arriving import Arrivals
-from okey_runtime.auth import JwksFile, TokenVerifier
-from okey_runtime.bad_tokens import BadTokens
+from okey_runtime.auth import TokenVerifier
 from okey_runtime.channel import open_channel
-from okey_runtime.checks import own_token_check
 from okey_runtime.clock import Clock, SystemClock
 from okey_runtime.config import Reflection, ServiceSettings
 from okey_runtime.environment import CHECK_FLAG, UNUSABLE_SETTINGS
@@ -37,23 +35,18 @@ from okey_runtime.keys import KeyFileBroken
 from okey_runtime.limits import CallLimits, Gate
 from okey_runtime.logging import configure_logging, get_logger
 from okey_runtime.metrics import MetricsServer, watch_loop_lag
-from okey_runtime.peers import Peers
+from okey_runtime.own_tokens import OwnTokens
 from okey_runtime.production import guarded
 from okey_runtime.readiness import Readiness
 from okey_runtime.request_size import most_bytes_of
 from okey_runtime.revocation import Revocations
-from okey_runtime.served import Callers
 from okey_runtime.server_options import probe_options, server_options
 from okey_runtime.service_token import MetadataProvider
 from okey_runtime.status import Status
 from okey_runtime.tls import CertificateBroken, ClientTls, Security, is_loopback, server_credentials
-from okey_runtime.tls_roles import parse_roles
+from okey_runtime.trust import JwksMissing, Trust
 
 _log = get_logger(__name__)
-
-
-class JwksMissing(Exception):
-    """No JWKS file is configured, so nobody could be told from anybody; set OKEY_JWKS_FILE."""
 
 
 class App(Protocol):
@@ -97,9 +90,12 @@ class App(Protocol):
 class ServiceServer:
     """A running service; ``async with ServiceServer(app) as server`` is how tests run one in
     process.
+
+    ``names`` are the services that it is to its callers, whose tokens are made for them; by default
+    the package of the app.
     """
 
-    def __init__(self, app: App, clock: Clock | None = None) -> None:
+    def __init__(self, app: App, clock: Clock | None = None, names: Sequence[str] = ()) -> None:
         self.app: Final = app
         self.settings: Final = app.settings
         self.clock: Final[Clock] = clock or SystemClock()
@@ -107,11 +103,14 @@ class ServiceServer:
         package = type(app).__module__.removesuffix(".app").rpartition(".")[2]
         self.status: Final = Status(package, self.clock, self.readiness)
         self.revocations: Final = Revocations(self.clock)
-        self.verifier: Final = self._verifier()
+        trust = Trust(self.settings, names or [package], self.clock, self.status, self.revocations)
+        self.verifier: Final[TokenVerifier] = trust.verifier
+        self.tokens: Final[OwnTokens] = trust.tokens
+        """By which this service is known to those that it calls."""
         self.grpc: Final = grpc.aio.server(
             interceptors=[
                 CallInterceptor(
-                    self._callers(),
+                    trust.callers(),
                     app.access | HEALTH | _reflection(self.settings) | status_servicer.ACCESS,
                     Gate(_limits(self.settings), self.clock),
                     Arrivals(self.settings.first_message_ms, share=self.settings.calls_burst),
@@ -201,45 +200,6 @@ class ServiceServer:
     def security(self) -> Security:
         """How other services are dialled."""
         return self._security
-
-    def _callers(self) -> Callers:
-        settings, verifier = self.settings, self.verifier
-        return Callers(
-            verifier,
-            Peers(parse_roles(settings.tls_roles), self.clock),
-            BadTokens(
-                settings.bad_tokens_per_s,
-                settings.bad_tokens_burst,
-                self.clock,
-                verifier.remembers,
-            ),
-            settings.tls_edge_name,
-        )
-
-    def _verifier(self) -> TokenVerifier:
-        """Tells who calls; the status has what it trusts, and whether our own token would pass."""
-        settings = self.settings
-        if settings.jwks_file is None:
-            raise JwksMissing(
-                "no key to check tokens with: set OKEY_JWKS_FILE to the issuer's JWKS file"
-            )
-        keys = JwksFile(settings.jwks_file, allows_dev_key=not settings.is_production)
-        verifier = TokenVerifier(
-            keys,
-            issuer=settings.token_issuer,
-            audience=settings.token_audience,
-            skew_ms=settings.token_skew_ms,
-            clock=self.clock,
-            player_max_life_ms=settings.player_token_max_life_ms,
-            revocations=self.revocations,
-        )
-        self.status.fact("issuer", lambda: settings.token_issuer)
-        self.status.fact("audience", lambda: settings.token_audience)
-        self.status.fact("keys", lambda: ", ".join(keys.key_ids))
-        if settings.service_token_file is not None:
-            look = own_token_check(settings.service_token_file, verifier, self.clock)
-            self.status.check("own token", look)
-        return verifier
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Run background work for as long as the service lives; if it fails, the service ends with

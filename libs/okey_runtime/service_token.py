@@ -1,5 +1,5 @@
 """How a service shows who it is when it calls another: a token from a file that may be renewed at
-any time.
+any time. ``own_tokens`` says which file it is for which callee.
 """
 
 # gRPC's call classes are generic to the type checker only.
@@ -26,17 +26,17 @@ _Details = grpc.aio.ClientCallDetails
 
 
 class ServiceTokenMissing(Exception):
-    """The file that should hold this service's own token is missing or empty."""
+    """The file that should hold a token of this service's own is missing or empty."""
 
 
 class ServiceToken:
-    """This service's token, re-read when its file changes; calling it gives the ``authorization``
-    metadata.
+    """A token of this service, re-read when its file changes; calling it gives the
+    ``authorization`` metadata. Of several files the first that holds a token counts.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._stamp: FileStamp | None = None
+    def __init__(self, *paths: Path) -> None:
+        self._paths = paths
+        self._stamps: tuple[FileStamp, ...] = ()
         self._metadata: Metadata = ()
 
     def __call__(self) -> Metadata:
@@ -45,23 +45,27 @@ class ServiceToken:
         Raises:
             ServiceTokenMissing: there is no token to be read, nor was there one before.
         """
-        stamp = FileStamp.of(self._path)
-        if stamp != self._stamp:
+        stamps = tuple(map(FileStamp.of, self._paths))
+        if stamps != self._stamps:
             self._read()
-            self._stamp = stamp
+            self._stamps = stamps
         return self._metadata
 
     def _read(self) -> None:
-        try:
-            token = self._path.read_text().strip()
-        except OSError:
-            token = ""
+        token = next(filter(None, map(_content, self._paths)), "")
         if token:
             self._metadata = fixed_token(token)()
         elif not self._metadata:
             raise ServiceTokenMissing(
-                f"{self._path} holds no token: OKEY_SERVICE_TOKEN_FILE must name one"
+                f"no token in {' or '.join(map(str, self._paths))}: write the caller's own there"
             )
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
 
 
 def fixed_token(token: str) -> MetadataProvider:

@@ -6,12 +6,11 @@ import grpc
 
 from okey.api.common.v1 import status_pb2, status_pb2_grpc
 from okey_runtime.access import AccessTable
-from okey_runtime.identity import Role
+from okey_runtime.identity import SERVICE_ROLES, Role
 from okey_runtime.status import Status
 
 SERVICE: Final = "okey.api.common.v1.StatusService"
-_SERVICES: Final = {Role.LOBBY, Role.ENGINE, Role.WALLET, Role.RATING, Role.BOTS}
-ACCESS: Final = AccessTable.of(SERVICE, {"GetStatus": {*_SERVICES, Role.OPERATOR}})
+ACCESS: Final = AccessTable.of(SERVICE, {"GetStatus": {*SERVICE_ROLES, Role.OPERATOR}})
 
 
 class StatusServicer(status_pb2_grpc.StatusServiceServicer):

@@ -17,6 +17,7 @@ from okey.api.engine.v1 import (
 )
 from okey.api.events.v1 import events_pb2_grpc
 from okey_runtime.access import AccessTable
+from okey_runtime.audiences import PEER
 from okey_runtime.checks import peer_check, tell_database
 from okey_runtime.database import Database
 from okey_runtime.logging import get_logger
@@ -24,7 +25,6 @@ from okey_runtime.migrations import check_schema, migrate
 from okey_runtime.patience import until_there
 from okey_runtime.revocation_feed import follow_revocations
 from okey_runtime.server import ServiceServer
-from okey_runtime.service_token import MetadataProvider, ServiceToken
 from services.engine import (
     event_servicer,
     operator_servicer,
@@ -90,17 +90,10 @@ class DatabaseUrlMissing(Exception):
     """Tables need a journal; set OKEY_DATABASE_URL."""
 
 
-class ServiceTokenFileMissing(Exception):
-    """The wallet and the rating service take calls from the engine only; set
-    OKEY_SERVICE_TOKEN_FILE.
-    """
-
-
 @dataclass(frozen=True, slots=True)
 class _Parts:
     """What is made before anything is served."""
 
-    token: MetadataProvider
     journal: Journal
     commit: GroupCommit
     standstill: Standstill
@@ -158,13 +151,12 @@ class EngineApp:
         """See to the schema, load every table that is not done, serve; a database that is away is
         waited for.
 
-        Raises ``DatabaseUrlMissing``, ``ServiceTokenFileMissing`` or ``SchemaIsOlder``.
+        Raises ``DatabaseUrlMissing``, ``ServiceTokenMissing`` or ``SchemaIsOlder``.
         """
         settings = self._settings
         if settings.database_url is None:
             raise DatabaseUrlMissing("no journal: set OKEY_DATABASE_URL")
-        if settings.service_token_file is None:
-            raise ServiceTokenFileMissing("no token of its own: set OKEY_SERVICE_TOKEN_FILE")
+        host.tokens.to(PEER)  # refused at once where there is none, whatever the database does
         url = settings.database_url
         have_schema = migrate if settings.migrates_itself else check_schema
         await until_there(lambda: have_schema(url, MIGRATIONS))
@@ -189,7 +181,7 @@ class EngineApp:
         )
         tell_database(host.status, self._database, url, host.clock, MIGRATIONS)
         for name, address in settings.called().items():
-            look = peer_check(self._open(host, address, parts.token), address, host.clock)
+            look = peer_check(self._open(host, address, name), address, host.clock)
             host.status.check(name, look)
 
     def _parts(
@@ -197,8 +189,6 @@ class EngineApp:
     ) -> "_Parts":
         """What tables are made of, and this engine's share of them."""
         settings = self._settings
-        assert settings.service_token_file is not None, "it was looked for"
-        token = ServiceToken(settings.service_token_file)
         kinds = EventKinds(frozenset(filter(None, settings.events_off.split(","))))
         seals = settings.seals()
         journal = Journal(database, settings.engine_name, kinds, seals)
@@ -207,21 +197,22 @@ class EngineApp:
         feed = Feed(database, clock, seals)
         store = FedStore(WatchedStore(journal, standstill), feed)
         commit = GroupCommit(store, clock, every_ms=COMMIT_EVERY_MS)
-        wallet = WalletSink(self._open(host, settings.wallet_address, token))
+        wallet = WalletSink(self._open(host, settings.wallet_address, "wallet"))
         ownership = Ownership(settings.engine_name, clock, settings.lease_ms, kinds, seals)
-        bots = BotWorkers(self._open(host, settings.bots_address, token))
+        bots = BotWorkers(self._open(host, settings.bots_address, "bots"))
         pace_ms = settings.hurried_ms(settings.bot_pace_ms)
         tables = Tables(
             Stores(journal, Snapshots(database, seals), operators, settings.snapshot_every_rows),
             commit,
             clock,
-            [wallet, RatingSink(self._open(host, settings.rating_address, token))],
+            [wallet, RatingSink(self._open(host, settings.rating_address, "rating"))],
             AiSeats(bots, clock, pace_ms, settings.bot_timeout_ms),
             ownership,
             standstill,
         )
         peers = self._peers = Peers(
-            token, lambda address, own: host.dial(address, own, tls_name=settings.tls_engine_name)
+            host.tokens.to(PEER),
+            lambda address, own: host.dial(address, own, tls_name=settings.tls_engine_name),
         )
         me = Myself(settings.engine_name, host.address, secrets.token_hex(16), kinds.known)
         sharing = Sharing(
@@ -239,7 +230,6 @@ class EngineApp:
         voiding = Voiding(interventions, journal, operators, wallet, clock)
         money = MoneyEvents(journal, operators)
         return _Parts(
-            token,
             journal,
             commit,
             standstill,
@@ -359,8 +349,8 @@ class EngineApp:
         if self._database is not None:
             await self._database.close()
 
-    def _open(self, host: ServiceServer, address: str, token: MetadataProvider) -> grpc.aio.Channel:
-        channel = host.dial(address, token)
+    def _open(self, host: ServiceServer, address: str, service: str) -> grpc.aio.Channel:
+        channel = host.dial(address, host.tokens.to(service))
         self._channels.append(channel)
         return channel
 

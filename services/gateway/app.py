@@ -13,7 +13,6 @@ from okey_runtime.keys import load_signing_key
 from okey_runtime.limits import Buckets
 from okey_runtime.revocation_feed import follow_from_engine
 from okey_runtime.server import ServiceServer
-from okey_runtime.service_token import ServiceToken
 from services.gateway.caller import Callers, current_token
 from services.gateway.guests import Guests
 from services.gateway.origins import Origins
@@ -124,8 +123,8 @@ class GatewayApp:
         services, which refuse its players' calls.
         """
         settings = self._settings
-        if settings.service_token_file is not None:
-            token = ServiceToken(settings.service_token_file)
+        if host.tokens.are_set:
+            token = host.tokens.to("engine")
             name = settings.tls_engine_name
             self._channel = host.dial(settings.engine_address, token, tls_name=name)
         follow_from_engine(host, self._channel)

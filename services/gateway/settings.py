@@ -1,7 +1,7 @@
 """Settings of the gateway beside those of every service."""
 
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
@@ -13,6 +13,8 @@ from services.gateway.heads import Network, parse_networks
 
 class GatewaySettings(ServiceSettings):
     """Where browsers find the gateway, where it finds the services, and what it bears."""
+
+    takes_service_calls: ClassVar[bool] = False
 
     lobby_address: str
     """host:port or dns:///name:port of the lobby."""

@@ -12,7 +12,6 @@ from okey_runtime.access import AccessTable
 from okey_runtime.checks import peer_check, redis_check
 from okey_runtime.revocation_feed import follow_from_engine
 from okey_runtime.server import ServiceServer
-from okey_runtime.service_token import MetadataProvider, ServiceToken
 from okey_runtime.shared_redis import SharedRedis
 from services.lobby import (
     bot_bank,
@@ -81,19 +80,22 @@ class LobbyApp:
         A Redis that is away does not keep the lobby from starting: it pauses list and quick match.
 
         Raises:
-            LobbyNotConfigured: no Redis, or no service token.
+            LobbyNotConfigured: no Redis.
+            ServiceTokenMissing: no token of its own.
         """
         settings = self._settings
-        if settings.redis_url is None or settings.service_token_file is None:
-            raise LobbyNotConfigured("the lobby needs OKEY_REDIS_URL and OKEY_SERVICE_TOKEN_FILE")
-        own = ServiceToken(settings.service_token_file)
+        if settings.redis_url is None:
+            raise LobbyNotConfigured("the lobby needs OKEY_REDIS_URL")
+        own = host.tokens.to
         address, name = settings.engine_address, settings.tls_engine_name
         again = engine_tables.IDEMPOTENT
         engine = EngineTables(
-            self._keep(host.dial(address, own, again, tls_name=name)),
+            self._keep(host.dial(address, own("engine"), again, tls_name=name)),
             self._keep(host.dial(address, None, again, tls_name=name)),
         )
-        bank = BotBank(self._keep(host.dial(settings.wallet_address, own, bot_bank.IDEMPOTENT)))
+        bank = BotBank(
+            self._keep(host.dial(settings.wallet_address, own("wallet"), bot_bank.IDEMPOTENT))
+        )
         self._redis = SharedRedis(
             settings.redis_url, host.clock, settings.redis_budget_ms, MAX_CONNECTIONS
         )
@@ -107,13 +109,13 @@ class LobbyApp:
             making=Limit(settings.tables_at_once, settings.table_every_ms),
             joining=Limit(settings.seats_at_once, settings.seat_every_ms),
         )
-        quick_match = self._quick_match(own, self._redis, tables, bank, host)
+        quick_match = self._quick_match(self._redis, tables, bank, host)
         servicer = LobbyServicer(engine, bank, tables, self._watches, limits, quick_match)
         lobby_pb2_grpc.add_LobbyServiceServicer_to_server(servicer, host.grpc)
         operators = LobbyOperatorServicer(quick_match.tickets, quick_match.window, host.clock)
         operator_pb2_grpc.add_LobbyOperatorServiceServicer_to_server(operators, host.grpc)
         host.spawn(tables.run(), "table-list")
-        follow_from_engine(host, self._keep(host.dial(address, own, tls_name=name)))
+        follow_from_engine(host, self._keep(host.dial(address, own("engine"), tls_name=name)))
         host.status.check("redis", redis_check(self._redis))
         called = {
             "engine": (address, name),
@@ -121,7 +123,7 @@ class LobbyApp:
             "rating": (settings.rating_address, ""),
         }
         for service, (where, tls_name) in called.items():
-            channel = self._keep(host.dial(where, own, tls_name=tls_name))
+            channel = self._keep(host.dial(where, own(service), tls_name=tls_name))
             host.status.check(service, peer_check(channel, where, host.clock))
 
     async def drain(self) -> None:
@@ -142,21 +144,20 @@ class LobbyApp:
 
     def _quick_match(
         self,
-        own: MetadataProvider,
         redis: Redis,
         tables: TableList,
         bank: BotBank,
         host: ServiceServer,
     ) -> QuickMatch:
         """Quick match and its background work."""
-        settings, clock = self._settings, host.clock
+        settings, clock, own = self._settings, host.clock, host.tokens.to
         address, name = settings.engine_address, settings.tls_engine_name
         window = settings.rating_window()
         ratings = RatingService(
-            self._keep(host.dial(settings.rating_address, own, player_ratings.IDEMPOTENT))
+            self._keep(host.dial(settings.rating_address, own("rating"), player_ratings.IDEMPOTENT))
         )
         seats = EngineSeats(
-            self._keep(host.dial(address, own, engine_seats.IDEMPOTENT, tls_name=name))
+            self._keep(host.dial(address, own("engine"), engine_seats.IDEMPOTENT, tls_name=name))
         )
         tickets = TicketStore(redis, clock)
         groups = GroupStore(redis, clock, secrets.token_hex(8))

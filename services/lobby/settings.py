@@ -1,5 +1,7 @@
 """Settings of the lobby beside those of every service."""
 
+from typing import ClassVar
+
 from pydantic import Field, PositiveInt
 
 from okey_runtime.config import ServiceSettings
@@ -8,6 +10,8 @@ from services.lobby.windows import RatingWindow
 
 class LobbySettings(ServiceSettings):
     """Where the lobby finds the services it asks; ``OKEY_REDIS_URL`` and a service token too."""
+
+    takes_service_calls: ClassVar[bool] = False
 
     engine_address: str
     """host:port or dns:///name:port of the engine."""

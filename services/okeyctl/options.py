@@ -29,7 +29,8 @@ TokenFile = Annotated[
     Path | None,
     typer.Option(
         envvar="OKEY_OPERATOR_TOKEN_FILE",
-        help="A file with an operator's token; an address needs one.",
+        help="An operator's token for that service, or a folder with one a service, such as "
+        "wallet.token; an address needs it.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

@@ -11,15 +11,20 @@ from joserfc import jws
 from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
 
+from okey_runtime.audiences import PEER, audience_for
 from okey_runtime.auth import Role, load_signing_key, mint
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import SystemClock
 from okey_runtime.dev_platform import DevPlatform, PlatformNotRunning, dev_key_file
 from okey_runtime.dialling import DialSettings
+from okey_runtime.own_tokens import token_file
 from okey_runtime.service_token import MetadataProvider, ServiceToken, fixed_token
 from okey_runtime.tls import ClientTls, Plaintext, Security
 
 _SUBJECT: Final = "okeyctl"
+_OLD_FILE: Final = "token"
+CALLEES: Final = ("lobby", "engine", "wallet", "rating", "bots", "gateway", PEER)
+"""Whom a token of an operator or a service may be for."""
 TTL_MS: Final = 3_600_000
 
 
@@ -44,11 +49,11 @@ class Reach:
         return open_channel(self.address, token=self.token, security=self.security)
 
 
-def reach(service: str, data_dir: Path, address: str | None, token_file: Path | None) -> Reach:
+def reach(service: str, data_dir: Path, address: str | None, tokens: Path | None) -> Reach:
     """The way to a service as an operator.
 
     Without an address it is the platform that runs on this machine with ``data_dir``, and the
-    development key signs the token.
+    development key signs the token. ``tokens`` is a file or a folder (``token_in``).
 
     Raises:
         PlatformNotRunning: none does.
@@ -59,15 +64,25 @@ def reach(service: str, data_dir: Path, address: str | None, token_file: Path | 
     if address is None:
         platform = DevPlatform.find(data_dir)
         address = platform.address(service)
-        if token_file is None:
+        if tokens is None:
             key = load_signing_key(platform.key_file)
-            return Reach(address, fixed_token(dev_token(key, _SUBJECT, [Role.OPERATOR])))
-    if token_file is None:
+            token = dev_token(key, _SUBJECT, [Role.OPERATOR], callee=service)
+            return Reach(address, fixed_token(token))
+    if tokens is None:
         raise TokenFileMissing(
             f"{address} is not this machine's own platform: name an operator's token with "
             "--token-file"
         )
-    return Reach(address, ServiceToken(token_file), security_of(service))
+    return Reach(address, token_in(tokens, service), security_of(service))
+
+
+def token_in(place: Path, service: str) -> ServiceToken:
+    """The operator's token for a service: a file, or in a folder the file named for that service,
+    ``wallet.token``. The folder's ``token`` is one of the release before, for all services.
+    """
+    if place.is_dir():
+        return ServiceToken(place / token_file(service), place / _OLD_FILE)
+    return ServiceToken(place)
 
 
 def security_of(service: str) -> Security:
@@ -111,9 +126,15 @@ def signing_key(data_dir: Path) -> SigningKey:
 
 
 def dev_token(
-    key: OKPKey, subject: str, roles: Iterable[Role], name: str = "", ttl_ms: int = TTL_MS
+    key: OKPKey,
+    subject: str,
+    roles: Iterable[Role],
+    name: str = "",
+    ttl_ms: int = TTL_MS,
+    callee: str = "",
 ) -> str:
-    """A token of a development key, which only standalone platforms with that key take.
+    """A token of a development key, which only standalone platforms with that key take; for a
+    player or an integrator, or for a service or an operator who calls ``callee``.
 
     Raises:
         ValueError: no subject or name looks like that.
@@ -125,6 +146,7 @@ def dev_token(
         now_ms=SystemClock().now_ms(),
         ttl_ms=ttl_ms,
         name=name,
+        audience=audience_for(callee),
     )
 
 

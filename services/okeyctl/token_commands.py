@@ -1,6 +1,7 @@
 """``okeyctl token``: making one for a platform of this machine, and revoking those of others."""
 
 import json
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
@@ -8,6 +9,7 @@ import typer
 from google.protobuf.json_format import MessageToDict
 
 from okey.api.engine.v1 import revocations_pb2, revocations_pb2_grpc
+from okey_runtime.audiences import PUBLIC_ROLES
 from okey_runtime.auth import Role
 from okey_runtime.config import PLAYER_TOKEN_MAX_LIFE_MS
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR
@@ -15,7 +17,7 @@ from services.okeyctl.asking import TIMEOUT_S, ask
 from services.okeyctl.connecting import calls
 from services.okeyctl.ending import refusals, refuse
 from services.okeyctl.options import AsJson, DataDir, Reason, checked_player
-from services.okeyctl.reach import Reach, dev_token, signing_key
+from services.okeyctl.reach import CALLEES, Reach, dev_token, signing_key
 
 _STUB: Final = revocations_pb2_grpc.RevocationServiceStub
 _MOST_PLAYER_S: Final = PLAYER_TOKEN_MAX_LIFE_MS // 1000
@@ -26,7 +28,8 @@ app = typer.Typer(
     help=(
         "Make a token, or revoke tokens.\n\nWithout a command it makes one, for platforms of this "
         "machine. The key of the one that runs signs it, else this user's, which production "
-        "refuses; standard error tells which file that was."
+        "refuses; standard error tells which file that was.\n\nA player's and an integrator's is "
+        "good on every service; an operator's and a service's on one, which --for names."
     ),
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -41,6 +44,12 @@ def token(
     ] = None,
     name: Annotated[str, typer.Option(help="The name that others see at the table.")] = "",
     role: Annotated[list[Role] | None, typer.Option(help="May be repeated; else player.")] = None,
+    callee: Annotated[
+        str | None,
+        typer.Option(
+            "--for", metavar="SERVICE", help="Whom an operator or a service calls with it."
+        ),
+    ] = None,
     ttl: Annotated[
         int, typer.Option(min=1, help="Seconds until it ends; a player's at most a day.")
     ] = 12 * 3600,
@@ -54,15 +63,36 @@ def token(
     roles = role or [Role.PLAYER]
     if Role.PLAYER in roles and ttl > _MOST_PLAYER_S:
         refuse(f"a player's token may live for {_MOST_PLAYER_S} s at most, not {ttl}")
+    for_whom = _callee(roles, callee)
     with refusals():
         signing = signing_key(data_dir)
         try:
-            made = dev_token(signing.key, player, roles, name, ttl * 1000)
+            made = dev_token(signing.key, player, roles, name, ttl * 1000, for_whom)
         except ValueError as error:
             refuse(str(error))
     # Told of a token that was handed out only: a full disk is refused here, in one line.
     print(made, flush=True)
     typer.echo(f"okeyctl: {signing.origin}", err=True)
+
+
+def _callee(roles: Collection[Role], callee: str | None) -> str:
+    """Whom the token is for, "" for all. Ends the command where no service would take it."""
+    private = sorted(set(roles) - PUBLIC_ROLES)
+    public = sorted(set(roles) & PUBLIC_ROLES)
+    if private and public:
+        refuse(
+            f"{private[0]} and {public[0]} need two tokens: {public[0]}'s is for every service, "
+            f"{private[0]}'s for the one that --for names"
+        )
+    if private and callee not in CALLEES:
+        given = "was not given" if callee is None else f"names {callee!r}, which is none"
+        refuse(
+            f"a token with the role {private[0]} is good on one service, and --for {given}: "
+            f"name one of {', '.join(CALLEES)}"
+        )
+    if public and callee is not None:
+        refuse(f"a token with the role {public[0]} is good on every service: leave --for out")
+    return callee or ""
 
 
 @app.command()

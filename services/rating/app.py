@@ -16,7 +16,6 @@ from okey_runtime.patience import until_there
 from okey_runtime.redis import open_redis
 from okey_runtime.revocation_feed import follow_from_engine
 from okey_runtime.server import ServiceServer
-from okey_runtime.service_token import ServiceToken
 from services.rating.board_cache import BoardCache
 from services.rating.leaderboard import Leaderboard
 from services.rating.rulebook import RuleBook
@@ -85,10 +84,10 @@ class RatingApp:
 
     def _call_engine(self, host: ServiceServer) -> None:
         """Follow the list of revoked tokens, and see whether the engine answers."""
-        address, token_file = self._settings.engine_address, self._settings.service_token_file
-        if address is not None and token_file is not None:
+        address = self._settings.engine_address
+        if address is not None and host.tokens.are_set:
             self._channel = host.dial(
-                address, ServiceToken(token_file), tls_name=self._settings.tls_engine_name
+                address, host.tokens.to("engine"), tls_name=self._settings.tls_engine_name
             )
             host.status.check("engine", peer_check(self._channel, address, host.clock))
         follow_from_engine(host, self._channel)

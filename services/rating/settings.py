@@ -8,5 +8,5 @@ class RatingSettings(ServiceSettings):
 
     engine_address: str | None = None
     """host:port or dns:///name:port of the engine, whose list of revoked tokens is followed; needs
-    ``OKEY_SERVICE_TOKEN_FILE`` too.
+    ``OKEY_SERVICE_TOKEN_DIR`` too.
     """

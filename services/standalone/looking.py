@@ -11,6 +11,7 @@ from typing import Final, Self
 import grpc
 
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
+from okey_runtime.audiences import audience_for
 from okey_runtime.auth import Role, mint
 from okey_runtime.channel import open_channel, replicas_target
 from okey_runtime.clock import SystemClock
@@ -87,9 +88,14 @@ class Looking:
     def _metadata(self) -> Metadata:
         now_ms = SystemClock().now_ms()
         if now_ms >= self._token_until_ms:
-            roles = [Role.OPERATOR]
-            key = make_dev_key()
-            token = mint(key, subject="status", roles=roles, now_ms=now_ms, ttl_ms=_TOKEN_MS)
+            token = mint(
+                make_dev_key(),
+                subject="status",
+                roles=[Role.OPERATOR],
+                now_ms=now_ms,
+                ttl_ms=_TOKEN_MS,
+                audience=audience_for("engine"),
+            )
             self._token, self._token_until_ms = fixed_token(token)(), now_ms + _TOKEN_MS // 2
         return self._token
 

@@ -18,7 +18,7 @@ from okey_runtime.dev_platform import dev_key_file
 from services.standalone.ports import HOST, Ports
 from services.standalone.postgres import ClusterPostgres
 from services.standalone.shape import GATEWAY, POSTGRES, SINGLE, STORES, VALKEY, Part, Shape
-from services.standalone.tokens import ServiceTokens
+from services.standalone.tokens import CALLED_BY, ServiceTokens
 
 NAMES: Final = SINGLE.names
 DATABASES: Final = ("engine", "wallet", "rating")
@@ -104,7 +104,8 @@ def plan_children(
             environment = _common(own, tokens) | _special(part, data_dir, urls, called)
             if part.kind == GATEWAY:
                 environment |= _gateway(own, called)
-            environment["OKEY_SERVICE_TOKEN_FILE"] = str(tokens.file(Role(part.kind)))
+            if Role(part.kind) in CALLED_BY:
+                environment["OKEY_SERVICE_TOKEN_DIR"] = str(tokens.folder(Role(part.kind)))
             command = (sys.executable, "-m", f"services.{part.kind}")
             plans.append(ChildPlan(*_names(part), command, base | environment, own))
     return plans

@@ -21,7 +21,6 @@ from okey_runtime.patience import until_there
 from okey_runtime.production import Unsafe
 from okey_runtime.revocation_feed import follow_from_engine
 from okey_runtime.server import ServiceServer
-from okey_runtime.service_token import ServiceToken
 from services.wallet.approvals_audit import keep_limit
 from services.wallet.auditing import Auditor
 from services.wallet.books import APPROVAL_EXPIRES_MS, APPROVAL_LIMIT_CHIPS, House
@@ -79,7 +78,7 @@ class WalletSettings(ServiceSettings):
     """How long such a request waits for the other operator."""
     engine_address: str | None = None
     """host:port or dns:///name:port of the engine, whose money events audits compare, and
-    whose list of revoked tokens is followed; needs ``OKEY_SERVICE_TOKEN_FILE`` too.
+    whose list of revoked tokens is followed; needs ``OKEY_SERVICE_TOKEN_DIR`` too.
     """
 
     @property
@@ -224,9 +223,9 @@ class WalletApp:
 
     def _engine(self, host: ServiceServer) -> EngineClient | None:
         settings = self._settings
-        if settings.engine_address is None or settings.service_token_file is None:
+        if settings.engine_address is None or not host.tokens.are_set:
             return None
-        token = ServiceToken(settings.service_token_file)
+        token = host.tokens.to("engine")
         name = settings.tls_engine_name
         self._channel = host.dial(settings.engine_address, token, tls_name=name)
         return EngineClient(self._channel)

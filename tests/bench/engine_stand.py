@@ -133,9 +133,7 @@ class Stand:
             "OKEY_ENVIRONMENT": "test",
             "OKEY_DATABASE_URL": url,
             "OKEY_JWKS_FILE": str(self.issuer.jwks_file),
-            "OKEY_SERVICE_TOKEN_FILE": str(
-                self.issuer.service_token_file(self.folder, Role.ENGINE)
-            ),
+            "OKEY_SERVICE_TOKEN_DIR": str(self.issuer.service_token_dir(self.folder, Role.ENGINE)),
             "OKEY_WALLET_ADDRESS": self._sinks,
             "OKEY_RATING_ADDRESS": self._sinks,
             "OKEY_BOTS_ADDRESS": self._sinks,

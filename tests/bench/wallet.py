@@ -224,7 +224,7 @@ async def serving(url: str, folder: Path) -> AsyncIterator[Bench]:
         port = int(await echo.readline())
         await asyncio.wait_for(asyncio.to_thread(wait_for, address), 30)
         where = json.loads(address.read_text())["grpc"]
-        token = issuer.metadata("bench", Role.ENGINE)
+        token = issuer.metadata("bench", Role.ENGINE, to="wallet")
         database = Database(url, connections=16)
         async with (
             open_channel(where, token=token) as channel,

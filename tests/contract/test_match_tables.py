@@ -107,7 +107,7 @@ async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     async with platform(tmp_path, clock_factor=10) as running:
         own = open_channel(
             running.engine_address,
-            token=running.issuer.metadata("lobby-service", Role.LOBBY),
+            token=running.issuer.metadata("lobby-service", Role.LOBBY, to="engine"),
             idempotent=IDEMPOTENT,
         )
         engine = engine_pb2_grpc.TableServiceStub(own)

@@ -6,6 +6,7 @@ from typing import Final, TypeAlias, cast
 import pytest
 from pydantic import JsonValue
 
+from okey_runtime.tls_roles import parse_roles
 from tests.deploy.code import SERVICES
 from tests.deploy.manifests import DEPLOY, Manifest, Platform, Selector, build, name_of, part
 from tests.deploy.mutation import CONTAINER, Mutation, drop, put
@@ -16,6 +17,8 @@ Part: TypeAlias = dict[str, JsonValue]
 ENVIRONMENTS: Final = ("prod", "staging")
 SPREAD: Final = tuple(name for name in SERVICES if name != "engine")
 """Callers of these look up the replicas again; an engine leads callers to another one itself."""
+
+ROLES: Final = ("lobby", "engine", "wallet", "rating", "bots", "gateway", "operator")
 
 
 def of_kind(manifests: list[Manifest], kind: str) -> dict[str, Manifest]:
@@ -40,6 +43,29 @@ def certificates_name_services(manifests: list[Manifest]) -> list[str]:
         ):
             if variables.get(variable) not in names[holder]:
                 faults.append(f"{name}: takes {variables.get(variable)} for the {holder}")
+    return faults
+
+
+def roles_name_certificates(manifests: list[Manifest]) -> list[str]:
+    """Each service, and operators, have their own role by the name in their own certificate; the
+    edge, who passes on the calls of others, has none.
+    """
+    certificates = {
+        name: cast("list[str]", part(one, "spec").get("dnsNames", []))
+        for name, one in of_kind(manifests, "Certificate").items()
+    }
+    platform = Platform.read(manifests)
+    faults = []
+    for name in SERVICES:
+        variables = platform.environment(platform.workloads[name])
+        roles = parse_roles(variables.get("OKEY_TLS_ROLES", ""))
+        for holder, names in certificates.items():
+            expected = {holder} if holder in ROLES else set[str]()
+            found = set[str]().union(*(roles.get(each, ()) for each in names))
+            if found != expected:
+                faults.append(f"{name}: takes {holder}'s certificate for {sorted(found)}")
+        if variables.get("OKEY_TLS_ROLES_ALONE") != "false":
+            faults.append(f"{name}: takes a certificate without a token")
     return faults
 
 
@@ -111,6 +137,13 @@ SPOILED: Final[dict[Policy, tuple[Mutation, ...]]] = {
         drop("ConfigMap/okey-common", "data/OKEY_TLS_ENGINE_NAME"),
         put("Certificate/edge", "spec/dnsNames", ["front"]),
         drop("ConfigMap/okey-common", "data/OKEY_TLS_EDGE_NAME"),
+    ),
+    roles_name_certificates: (
+        put("Certificate/wallet", "spec/dnsNames", ["wallet", "engine"]),
+        put("Certificate/edge", "spec/dnsNames", ["lobby"]),
+        put("ConfigMap/okey-common", "data/OKEY_TLS_ROLES", "engine=engine"),
+        drop("ConfigMap/okey-common", "data/OKEY_TLS_ROLES"),
+        drop("ConfigMap/okey-common", "data/OKEY_TLS_ROLES_ALONE"),
     ),
     services_are_scraped: (
         drop("ServiceMonitor/okey"),

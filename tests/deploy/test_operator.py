@@ -106,7 +106,7 @@ def test_its_files_are_mounted_where_it_looks_for_them(
         if one["kind"] == "Certificate" and name_of(one) == "operator"
     ]
 
-    assert {file.parent for file in files if file} | {Path(variables[TOKEN_FILE]).parent} == mounted
+    assert {file.parent for file in files if file} | {Path(variables[TOKEN_FILE])} == mounted
     assert None not in files
     assert dialled.tls_engine_name == "engine"
     assert certificate.secret is not None
@@ -122,7 +122,8 @@ async def test_okeyctl_in_the_pod_is_let_in_by_a_service_that_wants_certificates
     authority, issuer = Authority(tmp_path), Issuer(tmp_path)
     files = authority.issue("wallet", "localhost").settings()
     url = f"sqlite:///{tmp_path}/wallet.db"
-    app = app_of("wallet", issuer, tmp_path, url, tls_require_client_cert=True, **files)
+    certificates = {"tls_require_client_cert": True, "tls_roles": "operator=operator"}
+    app = app_of("wallet", issuer, tmp_path, url, **certificates, **files)
     lay_out(tmp_path, authority, issuer)
     manifests = build(DEPLOY / "overlays" / "prod")
     variables = Platform.read(manifests).environment(operator_of(manifests))
@@ -149,7 +150,9 @@ def lay_out(folder: Path, authority: Authority, issuer: Issuer) -> None:
         (folder / "tls" / name).write_bytes(file.read_bytes())
     (folder / "tls" / "tls.key").chmod(0o440)
     (folder / "operator-token").mkdir()
-    (folder / "operator-token" / "token").write_text(issuer.token("ops", [Role.OPERATOR]))
+    for service in SERVICES:
+        token = issuer.token("ops", [Role.OPERATOR], to=service)
+        (folder / "operator-token" / f"{service}.token").write_text(token)
 
 
 def without_certificate(variables: Mapping[str, str]) -> dict[str, str]:

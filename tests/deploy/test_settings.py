@@ -95,6 +95,7 @@ def test_services_that_call_others_have_a_token(
 ) -> None:
     settings = load(service, Platform.read(build(DEV)), tmp_path, monkeypatch)
 
+    assert settings.service_token_dir == Path("/var/run/okey/service-token")
     assert settings.service_token_file == Path("/var/run/okey/service-token/token")
 
 

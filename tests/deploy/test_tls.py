@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from okey_runtime.identity import Role
+from okey_runtime.tls_roles import parse_roles
 from tests.deploy.code import SERVICES, settings_class
 from tests.deploy.manifests import DEPLOY, Platform, build
 
@@ -44,6 +46,10 @@ def test_every_service_takes_and_makes_calls_over_mutual_tls(
 
     assert not settings.allow_plaintext
     assert settings.tls_require_client_cert
+    assert parse_roles(settings.tls_roles) == {
+        name: {Role(name)} for name in {*SERVICES, "gateway", "operator"}
+    }
+    assert not settings.tls_roles_alone
     assert volume.secret is not None
     assert volume.secret.secret_name == f"{service}-tls"
     assert {file and file.parent for file in files} == {Path(mount.mount_path)}

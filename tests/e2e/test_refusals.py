@@ -206,7 +206,9 @@ async def test_only_engine_and_operators_write_to_the_wallet(
     platform: StartedPlatform, method: str, roles: tuple[Role, ...]
 ) -> None:
     """M3, M4: nobody else moves a chip."""
-    async with channel_to(platform, "wallet", platform.token("mallory", roles)) as channel:
+    callee = "" if roles == (Role.PLAYER,) else "wallet"
+    token = platform.token("mallory", roles, callee=callee)
+    async with channel_to(platform, "wallet", token) as channel:
         stub = wallet_pb2_grpc.WalletServiceStub(channel)
         asked = getattr(stub, method)(WALLET_WRITES[method])
         assert await refusal(asked) == (Code.PERMISSION_DENIED, "ROLE_REFUSED")

@@ -10,16 +10,18 @@ from typing import Any, Final
 from joserfc import jwt
 from joserfc.jwk import OKPKey, RSAKey
 
+from okey_runtime.audiences import PUBLIC_ROLES, audience_for
 from okey_runtime.auth import Role, load_signing_key, mint
 from okey_runtime.clock import SystemClock
 from okey_runtime.config import DEV_ISSUER
 
 HOUR_MS: Final = 3_600_000
+PRIVATE: Final = sorted(set(Role) - PUBLIC_ROLES)
 
 
-def bad_tokens(folder: Path) -> Iterator[tuple[str, str, str]]:
+def bad_tokens(folder: Path, callee: str) -> Iterator[tuple[str, str, str]]:
     """What is wrong, the reason that it has to be refused with, and the token; each would let its
-    bearer in as every role at once if it were taken.
+    bearer in as every role of services and operators at once if the callee took it.
     """
     key = load_signing_key(folder / "signing-key.json")
     other = OKPKey.generate_key("Ed25519", {"kid": str(key.kid)})
@@ -27,7 +29,8 @@ def bad_tokens(folder: Path) -> Iterator[tuple[str, str, str]]:
     now_ms = SystemClock().now_ms()
 
     def token(signed_by: OKPKey, **changes: Any) -> str:
-        wanted: dict[str, Any] = {"subject": "ayse", "roles": list(Role), "ttl_ms": HOUR_MS}
+        wanted: dict[str, Any] = {"subject": "ayse", "roles": PRIVATE, "ttl_ms": HOUR_MS}
+        wanted["audience"] = audience_for(callee)
         return mint(signed_by, **(wanted | {"now_ms": now_ms} | changes))
 
     good = token(key)
@@ -36,7 +39,12 @@ def bad_tokens(folder: Path) -> Iterator[tuple[str, str, str]]:
     yield "of an unknown kid", "TOKEN_INVALID", token(elsewhere)
     yield "expired", "TOKEN_EXPIRED", token(key, now_ms=now_ms - 2 * HOUR_MS)
     yield "not yet made", "TOKEN_INVALID", token(key, now_ms=now_ms + HOUR_MS)
-    yield "for another audience", "TOKEN_INVALID", token(key, audience="okay")
+    yield "for another audience", "WRONG_AUDIENCE", token(key, audience="okay")
+    yield "for players", "WRONG_AUDIENCE", token(key, audience="okey")
+    for another in {"lobby", "engine", "wallet", "rating", "bots", "gateway"} - {callee}:
+        elsewhere_too = ["okey", audience_for(callee), audience_for(another)]
+        yield f"for {another}", "WRONG_AUDIENCE", token(key, audience=audience_for(another))
+        yield f"for {another} too", "WRONG_AUDIENCE", token(key, audience=elsewhere_too)
     yield "of another issuer", "TOKEN_INVALID", token(key, issuer=f"{DEV_ISSUER}-2")
     yield "with a changed claim", "TOKEN_INVALID", f"{head}.{_changed(claims)}.{signature}"
     yield "without a signature", "TOKEN_INVALID", f"{head}.{claims}."
@@ -47,7 +55,11 @@ def bad_tokens(folder: Path) -> Iterator[tuple[str, str, str]]:
     yield "with an unencoded payload", "TOKEN_INVALID", _odd(key, claims, b64=False, crit=["b64"])
     yield "with its own key", "TOKEN_INVALID", _odd(key, claims, jwk=key.as_dict(private=False))
     yield "with a claim twice", "TOKEN_INVALID", _odd(key, _doubled(claims))
-    yield "for too long", "TOKEN_LIVES_TOO_LONG", token(key, ttl_ms=24 * HOUR_MS + 1_000)
+    yield (
+        "for too long",
+        "TOKEN_LIVES_TOO_LONG",
+        token(key, ttl_ms=24 * HOUR_MS + 1_000, roles=[Role.PLAYER], audience="okey"),
+    )
     yield "no token at all", "TOKEN_INVALID", "x"
 
 

@@ -13,6 +13,8 @@ from google.protobuf.message_factory import GetMessageClass
 import okey.api
 from okey_runtime import status_servicer
 from okey_runtime.access import AccessTable
+from okey_runtime.audiences import PEER
+from okey_runtime.identity import Role
 from tests.unit.test_access_tables import APPS
 
 HOMES: Final = {
@@ -43,6 +45,11 @@ class Rpc:
     def short(self) -> str:
         """``Service.Method``."""
         return f"{self.service.rpartition('.')[2]}.{self.name}"
+
+
+def callee_of(home: str, role: Role) -> str:
+    """Whom a token with that role has to be for to count at the process."""
+    return PEER if home == "engine" and role is Role.ENGINE else home
 
 
 def access_of(home: str) -> AccessTable:

@@ -65,16 +65,20 @@ class Everything(Platform):
             wallet_address=self._addresses["wallet"],
             rating_address=self._addresses["rating"],
             redis_url=self._redis_url,
-            service_token_file=self.issuer.service_token_file(self._folder, Role.LOBBY),
+            service_token_dir=self.issuer.service_token_dir(self._folder, Role.LOBBY),
             **shared,
         )
         await self._serve("lobby", LobbyApp(settings))
 
     def _shared(self, name: str) -> dict[str, Any]:
-        shared = super()._shared(name) | {"revocations_every_ms": 20}
+        """One address shows every wrong token there is: none is left unlooked at."""
+        shared = super()._shared(name) | {
+            "revocations_every_ms": 20,
+            "bad_tokens_burst": 1_000_000,
+        }
         if name in ("wallet", "rating"):
             shared["engine_address"] = f"127.0.0.1:{self._engine_port}"
-            shared["service_token_file"] = self.issuer.service_token_file(self.folder, Role(name))
+            shared["service_token_dir"] = self.issuer.service_token_dir(self.folder, Role(name))
         return shared
 
     def engine_settings(self, **settings: Any) -> EngineSettings:

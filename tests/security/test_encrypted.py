@@ -29,6 +29,8 @@ from tests.integration.engine.play_stream import stream_of
 from tests.security.stand import Everything, balanced
 
 SERVICES = ("lobby", "engine", "wallet", "rating", "bots")
+NAMED = (*SERVICES, "gateway", "operator")
+"""Whose certificates have a role, their own."""
 TERMS = lobby_pb2.TableTerms(seat_count=2, stake=100)
 
 
@@ -48,15 +50,24 @@ class Encrypted(Everything):
             "listen_host": "localhost",
             "tls_require_client_cert": True,
             "tls_engine_name": "engine",
+            "tls_roles": ",".join(f"{each}.okey={each}" for each in NAMED),
         }
 
     def _issue(self, name: str) -> None:
-        self._authority.issue(name, "engine" if name == "engine" else "localhost")
+        self._authority.issue(name, "engine" if name == "engine" else "localhost", f"{name}.okey")
+
+    async def channel(
+        self, subject: str, *roles: Role, to: str = "", at: str = ""
+    ) -> grpc.aio.Channel:
+        """With the certificate of the first role, where that is a service's or an operator's."""
+        token = self.issuer.metadata(subject, *roles, to=to or "engine")
+        own = roles[0] if roles and roles[0] in NAMED else "gateway"
+        return await self.channel_with(token, to=to, at=at, own=own)
 
     async def channel_with(
-        self, token: MetadataProvider, *, to: str = "", at: str = ""
+        self, token: MetadataProvider, *, to: str = "", at: str = "", own: str = "gateway"
     ) -> grpc.aio.Channel:
-        security = self.gateway() if to else self.gateway().named("engine")
+        security = self.security(own) if to else self.security(own).named("engine")
         address = at or self.address(to or "engine")
         channel = open_channel(address, token=token, security=security)
         return await self._channels.enter_async_context(channel)
@@ -74,9 +85,13 @@ class Encrypted(Everything):
 
     def gateway(self) -> ClientTls:
         """A gateway's certificate, which is renewed with all others."""
-        own = self._authority.files("gateway")
+        return self.security("gateway")
+
+    def security(self, name: str) -> ClientTls:
+        """The certificate of a service, an operator or a gateway."""
+        own = self._authority.files(name)
         if not own.cert.exists():
-            self._issue("gateway")
+            self._issue(name)
         return ClientTls(CertificateFiles(cert_file=own.cert, key_file=own.key, ca_file=own.ca))
 
     def strangers(self) -> Sequence[ClientTls]:
@@ -96,7 +111,7 @@ class Encrypted(Everything):
         """It signs every certificate anew."""
         self._next.ca = self._authority.ca
         self._authority = self._next
-        for name in (*SERVICES, "gateway"):
+        for name in NAMED:
             self._issue(name)
 
     def trust_next_only(self) -> None:
@@ -171,8 +186,8 @@ async def test_every_pair_of_services_speaks_mutual_tls(world: Encrypted) -> Non
             "wallet": await stack.enter_async_context(
                 open_channel(
                     wallet.address,
-                    token=world.issuer.metadata("op", Role.OPERATOR),
-                    security=world.gateway(),
+                    token=world.issuer.metadata("op", Role.OPERATOR, to="wallet"),
+                    security=world.security("operator"),
                 )
             ),
         }
@@ -200,7 +215,7 @@ async def test_no_service_takes_a_connection_without_a_certificate_of_the_author
     world: Encrypted, service: str
 ) -> None:
     """Whatever token there is in it."""
-    token = world.issuer.metadata("op", Role.OPERATOR)
+    token = world.issuer.metadata("op", Role.OPERATOR, to=service)
     address = world.address(service)
     for security in world.strangers():
         named = security.named("engine" if service == "engine" else "")

@@ -35,8 +35,8 @@ SERVICES = ("lobby", "engine", "wallet", "rating")
 
 
 def ways(world: Everything) -> Ways:
-    token = world.issuer.metadata("op", Role.OPERATOR)
-    return Ways(*(Reach(world.address(each), token) for each in SERVICES))
+    operator = {each: world.issuer.metadata("op", Role.OPERATOR, to=each) for each in SERVICES}
+    return Ways(*(Reach(world.address(each), token) for each, token in operator.items()))
 
 
 async def erase(world: Everything, player: str, *, allow_unknown: bool = False) -> list[str]:
@@ -173,7 +173,7 @@ class Command:
     """``okeyctl player erase``, as an operator gives it."""
 
     def __init__(self, world: Everything) -> None:
-        token = world.issuer.service_token_file(world.folder, Role.OPERATOR)
+        token = world.issuer.service_token_dir(world.folder, Role.OPERATOR)
         self._way = [f"--{each}={world.address(each)}" for each in SERVICES]
         self._way.append(f"--token-file={token}")
 

@@ -1,7 +1,7 @@
 """Every RPC of every service refuses whom it has to, and lets in whom its table names."""
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import TypeVar
 
 import grpc
@@ -10,11 +10,12 @@ from joserfc.jwk import OKPKey
 from structlog.testing import capture_logs
 
 from okey_runtime.access import Public
+from okey_runtime.audiences import PEER, PUBLIC_ROLES
 from okey_runtime.auth import create_signing_key, load_signing_key, mint, write_jwks
 from okey_runtime.clock import SystemClock
 from okey_runtime.identity import Role
 from tests.security.forging import HOUR_MS, bad_tokens
-from tests.security.rpcs import Rpc, access_of, every_rpc
+from tests.security.rpcs import Rpc, access_of, callee_of, every_rpc
 from tests.security.stand import PATIENCE_S, Everything, Outcome
 from tests.unit.test_access_tables import APPS
 
@@ -37,18 +38,21 @@ async def together(work: Iterable[Awaitable[T]]) -> list[T]:
 
 
 async def refusals(
-    world: Everything, token: str | None, patience_s: float = PATIENCE_S
+    world: Everything,
+    token: str | None,
+    patience_s: float = PATIENCE_S,
+    rpcs: Sequence[Rpc] = RPCS,
 ) -> dict[str, Outcome]:
-    """How each RPC answers that token, by its short name.
+    """How each of the RPCs answers that token, by its short name.
 
     A stream of requests says nothing: gRPC tells of a write that its refusal has overtaken as of a
     break.
     """
-    payloads = [[] if rpc.takes_stream else [UNREADABLE] for rpc in RPCS]
+    payloads = [[] if rpc.takes_stream else [UNREADABLE] for rpc in rpcs]
     calls = [
-        world.call(rpc, said, token, patience_s) for rpc, said in zip(RPCS, payloads, strict=True)
+        world.call(rpc, said, token, patience_s) for rpc, said in zip(rpcs, payloads, strict=True)
     ]
-    return dict(zip([rpc.short for rpc in RPCS], await together(calls), strict=True))
+    return dict(zip([rpc.short for rpc in rpcs], await together(calls), strict=True))
 
 
 def allowed(rpc: Rpc) -> frozenset[Role]:
@@ -70,9 +74,11 @@ async def test_no_rpc_is_served_without_a_token(world: Everything) -> None:
         ), name
 
 
-async def test_no_rpc_takes_a_token_that_is_wrong_in_any_way(world: Everything) -> None:
-    for wrong, reason, token in bad_tokens(world.folder):
-        for name, outcome in (await refusals(world, token)).items():
+@pytest.mark.parametrize("home", APPS)
+async def test_no_rpc_takes_a_token_that_is_wrong_in_any_way(world: Everything, home: str) -> None:
+    rpcs = [rpc for rpc in RPCS if rpc.home == home]
+    for wrong, reason, token in bad_tokens(world.folder, home):
+        for name, outcome in (await refusals(world, token, rpcs=rpcs)).items():
             said = f"{name} with a token {wrong}"
             assert (outcome.code, outcome.reason) == (
                 grpc.StatusCode.UNAUTHENTICATED,
@@ -85,15 +91,30 @@ async def test_no_rpc_takes_a_token_that_is_wrong_in_any_way(world: Everything) 
 async def test_each_rpc_lets_in_exactly_the_roles_of_its_table(
     world: Everything, role: Role
 ) -> None:
-    token = world.issuer.token(f"some-{role}", [role])
+    tokens = {
+        home: world.issuer.token(f"some-{role}", [role], to=callee_of(home, role)) for home in APPS
+    }
 
     async def outcome(rpc: Rpc) -> Outcome:
+        token = tokens[rpc.home]
         quiet = rpc.takes_stream and role not in allowed(rpc)
         return await world.call(rpc, [] if quiet else [UNREADABLE], token)
 
     for rpc, found in zip(RPCS, await together(map(outcome, RPCS)), strict=True):
         expected = "MALFORMED_REQUEST" if role in allowed(rpc) else "ROLE_REFUSED"
         assert found.reason == expected, f"{rpc.short} as {role}: {found}"
+
+
+@pytest.mark.parametrize("role", sorted(set(Role) - PUBLIC_ROLES))
+async def test_no_rpc_takes_a_services_or_operators_token_of_another_audience(
+    world: Everything, role: Role
+) -> None:
+    """Each role, with the audience of players and of every callee but the one that is called."""
+    for audience in ("", *APPS, PEER):
+        token = world.issuer.token(f"some-{role}", [role], to=audience)
+        rpcs = [rpc for rpc in RPCS if callee_of(rpc.home, role) != audience]
+        for name, outcome in (await refusals(world, token, rpcs=rpcs)).items():
+            assert outcome.reason == "WRONG_AUDIENCE", f"{name} as {role} for {audience}: {outcome}"
 
 
 async def test_a_token_without_a_role_opens_nothing(world: Everything) -> None:

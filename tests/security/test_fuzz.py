@@ -19,7 +19,7 @@ from okey_runtime.service_token import fixed_token
 from tests.integration.engine.platform import playing, view_of
 from tests.security.fuzzing import Gun, Shot
 from tests.security.ledgers import Ledgers
-from tests.security.rpcs import Rpc, access_of, every_rpc
+from tests.security.rpcs import Rpc, access_of, callee_of, every_rpc
 from tests.security.stand import Everything, Outcome
 from tests.unit.test_access_tables import APPS
 
@@ -120,15 +120,19 @@ async def fuzz(world: Everything, count: int, seed: int) -> Report:
     gun = Gun(rpcs, {rpc.path: roles_of(rpc) for rpc in rpcs}, seed)
     gun.known, gun.operators_tables = await known_values(world)
     tokens = {
-        role: [world.issuer.token(name, [role], ttl_ms=TTL_MS) for name in ("carl", "dora")]
+        (home, role): [
+            world.issuer.token(name, [role], ttl_ms=TTL_MS, to=callee_of(home, role))
+            for name in ("carl", "dora")
+        ]
+        for home in APPS
         for role in Role
     }
     report, ledgers = Report(), Ledgers(world.folder)
     before = ledgers.state()
-    lasting = fixed_token(world.issuer.token("op", [Role.OPERATOR], ttl_ms=TTL_MS))
+    lasting = fixed_token(world.issuer.token("op", [Role.OPERATOR], ttl_ms=TTL_MS, to="engine"))
     operator = engine_pb2_grpc.OperatorServiceStub(await world.channel_with(lasting))
     for shot in gun.shots(count):
-        token = None if shot.role is None else tokens[shot.role][shot.number % 2]
+        token = None if shot.role is None else tokens[shot.rpc.home, shot.role][shot.number % 2]
         outcome = await fired(world, shot, token)
         if shot.rpc.name == "SetMaintenance":  # or all that follows would be refused for it
             await operator.SetMaintenance(engine_pb2.SetMaintenanceRequest())

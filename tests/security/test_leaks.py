@@ -131,7 +131,8 @@ def secrets_of(world: Everything, tokens: list[str]) -> tuple[Secrets, int]:
         secrets.add_text("a player's token", token)
         secrets.add_text("a token's signature", token.rpartition(".")[2])
     for role in (Role.ENGINE, Role.LOBBY):
-        secrets.add_text("a service's token", (world.folder / f"{role}.token").read_text())
+        for file in (world.folder / f"{role}-tokens").iterdir():
+            secrets.add_text("a service's token", file.read_text())
     key = json.loads((world.folder / "signing-key.json").read_text())
     secrets.add_text("the signing key", key["d"])
     with sqlite3.connect(world.folder / "engine.db") as database:

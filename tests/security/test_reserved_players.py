@@ -13,7 +13,7 @@ from buf.validate import validate_pb2
 from okey_runtime.access import Public
 from okey_runtime.identity import PlayerReserved
 from okey_runtime.validation import check_message, player_fields
-from tests.security.rpcs import Rpc, access_of, every_rpc
+from tests.security.rpcs import Rpc, access_of, callee_of, every_rpc
 from tests.security.stand import Everything
 
 SUBJECT_PATTERNS = ("^[A-Za-z0-9_.:@-]{1,64}$", "^[A-Za-z0-9_.:@-]{0,64}$")
@@ -85,7 +85,8 @@ def test_no_request_names_a_reserved_id(rpc: Rpc, player: str) -> None:
 async def test_every_service_refuses_it(world: Everything, rpc: Rpc) -> None:
     rule = access_of(rpc.home).rules()[rpc.path]
     assert not isinstance(rule, Public)
-    token = world.issuer.token("someone", [sorted(rule)[0]])
+    role = sorted(rule)[0]
+    token = world.issuer.token("someone", [role], to=callee_of(rpc.home, role))
     for request in naming(rpc.request, "house:rake"):
         outcome = await world.call(rpc, [request.SerializeToString()], token)
         assert (outcome.code, outcome.reason) == (

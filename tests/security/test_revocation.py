@@ -3,6 +3,7 @@
 import asyncio
 import json
 from base64 import urlsafe_b64decode
+from collections.abc import Collection
 from typing import Any
 
 import grpc
@@ -24,7 +25,7 @@ from okey_runtime.service_token import fixed_token
 from services.okeyctl.app import app
 from tests.integration.engine.platform import refused
 from tests.integration.engine.play_stream import stream_of
-from tests.security.rpcs import every_rpc
+from tests.security.rpcs import callee_of, every_rpc
 from tests.security.stand import PATIENCE_S, Everything
 from tests.security.test_every_rpc import allowed, refusals
 
@@ -51,11 +52,16 @@ async def revoke_player(world: Everything, player: str) -> None:
     assert (await (await revoker(world)).RevokeTokens(request)).changed
 
 
-async def everywhere(world: Everything, token: str, reason: str = "TOKEN_REVOKED") -> None:
+async def everywhere(
+    world: Everything,
+    token: str,
+    reason: str = "TOKEN_REVOKED",
+    homes: Collection[str] = FOLLOWERS,
+) -> None:
     """Return once every service that follows the list refuses the token."""
     first = {rpc.home: rpc for rpc in every_rpc() if not rpc.takes_stream}
     async with asyncio.timeout(PATIENCE_S):
-        for home in FOLLOWERS:
+        for home in homes:
             while (await world.call(first[home], [b"\xff"], token)).reason != reason:
                 pass
 
@@ -63,18 +69,19 @@ async def everywhere(world: Everything, token: str, reason: str = "TOKEN_REVOKED
 @pytest.mark.parametrize("role", Role)
 async def test_no_rpc_takes_a_revoked_token(world: Everything, role: Role) -> None:
     """RPC x caller: with the very token that each RPC of its table would let in."""
-    token = world.issuer.token(f"some-{role}", [role])
-    good = world.issuer.token(f"some-{role}", [role])
-    request = revocations_pb2.RevokeTokenRequest(token_id=id_of(token), reason="leaked")
-    assert (await (await revoker(world)).RevokeToken(request)).changed
-    await everywhere(world, token)
-    homes = {rpc.short: rpc.home for rpc in every_rpc()}
-    for name, outcome in (await refusals(world, token)).items():
-        if homes[name] in FOLLOWERS:
+    for home in FOLLOWERS:
+        rpcs = [rpc for rpc in every_rpc() if rpc.home == home]
+        token, good = (
+            world.issuer.token(f"some-{role}", [role], to=callee_of(home, role)) for _ in range(2)
+        )
+        request = revocations_pb2.RevokeTokenRequest(token_id=id_of(token), reason="leaked")
+        assert (await (await revoker(world)).RevokeToken(request)).changed
+        await everywhere(world, token, homes=[home])
+        for name, outcome in (await refusals(world, token, rpcs=rpcs)).items():
             found = (outcome.code, outcome.reason)
             assert found == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED"), name
-    others = (await refusals(world, good, patience_s=0.3)).values()
-    assert "TOKEN_REVOKED" not in {outcome.reason for outcome in others}
+        others = (await refusals(world, good, patience_s=0.3, rpcs=rpcs)).values()
+        assert "TOKEN_REVOKED" not in {outcome.reason for outcome in others}
 
 
 async def test_no_rpc_takes_a_token_that_a_revoked_player_was_given_before(
@@ -206,7 +213,7 @@ class Command:
     """``okeyctl token revoke``, as an operator gives it."""
 
     def __init__(self, world: Everything) -> None:
-        token = world.issuer.service_token_file(world.folder, Role.OPERATOR)
+        token = world.issuer.service_token_dir(world.folder, Role.OPERATOR)
         self._way = [f"--engine={world.engine_address}", f"--token-file={token}"]
 
     async def __call__(self, *arguments: str) -> tuple[int, str]:

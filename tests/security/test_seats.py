@@ -73,7 +73,7 @@ async def test_no_call_reaches_another_players_seat(
     """W3: a stranger is refused, and so is a service that has the owner's id."""
     table_id, mover, _ = table
     view = await view_of(world, table_id, mover)
-    strangers = [world.issuer.token("zoe"), world.issuer.token(mover, [Role.OPERATOR])]
+    strangers = [world.issuer.token("zoe"), world.issuer.token(mover, [Role.OPERATOR], to="engine")]
     for rpc in SEATED_CALLS:
         for token in strangers:
             request = filled(rpc.request(), world, view)

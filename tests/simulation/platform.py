@@ -11,7 +11,6 @@ import traceback
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
-from pathlib import Path
 from random import Random
 from types import ModuleType
 from typing import Any, Final, cast
@@ -51,7 +50,14 @@ _DRAIN_S: Final = 20.0
 _GRACE_S: Final = 5.0
 _ABOUT_OUTAGES: Final = frozenset({"audit_failed"})
 """Errors in a log that are no more than what the simulation did to a database."""
-_UNREAD: Final = Path("unread")
+
+
+class Tokens:
+    """What an app has instead of its own tokens."""
+
+    def to(self, callee: str) -> str:
+        """As ``OwnTokens.to``."""
+        return callee
 
 
 class Host:
@@ -77,6 +83,11 @@ class Host:
         task.add_done_callback(self._on_done)
         self._tasks.append(task)
         return task
+
+    @property
+    def tokens(self) -> Tokens:
+        """As ``ServiceServer.tokens``: nobody looks at them, only whether there is one."""
+        return Tokens()
 
     def dial(self, address: str, token: object = None, *_: object, **__: object) -> Channel:
         """As ``ServiceServer.dial``; the caller is known by its own name."""
@@ -307,7 +318,6 @@ def _engine_settings(name: str) -> EngineSettings:
     return EngineSettings(
         environment=Environment.TEST,
         database_url=SecretStr("sqlite:///engine"),
-        service_token_file=_UNREAD,
         wallet_address="wallet",
         rating_address="rating",
         bots_address="bots",

@@ -17,7 +17,7 @@ import okey.api
 from okey_runtime import status_servicer
 from okey_runtime.access import PUBLIC, AccessTable, Public
 from okey_runtime.config import ServiceSettings
-from okey_runtime.identity import Role
+from okey_runtime.identity import SERVICE_ROLES, Role
 from okey_runtime.server import App
 from services.bots.app import BotsApp
 from services.engine.app import EngineApp
@@ -94,6 +94,15 @@ def test_access_table_lists_exactly_the_rpcs_that_the_service_serves(name: str) 
     served = [each for each in proto_services() if each.full_name in app.services]
     assert len(served) == len(app.services), "a name that no proto declares"
     assert differences(app.access, set().union(*map(methods_of, served))) == []
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_a_service_that_others_call_by_their_role_says_so(name: str) -> None:
+    """Over TLS it has to ask for certificates then. All processes tell services their status."""
+    called_by = frozenset[Role]().union(
+        *(rule for rule in APPS[name].access.rules().values() if not isinstance(rule, Public))
+    )
+    assert APPS[name].settings.takes_service_calls == bool(called_by & SERVICE_ROLES)
 
 
 def test_every_service_of_the_protos_is_served_once() -> None:

@@ -17,17 +17,20 @@ from typing import Final
 
 from joserfc.jwk import OKPKey
 
+from okey_runtime.audiences import audience_for
 from okey_runtime.auth import Role, mint
 from okey_runtime.clock import Clock, SystemClock
 from okey_runtime.dev_platform import dev_key_file
 from okey_runtime.keys import signing_key_at
+from okey_runtime.own_tokens import token_file
+from services.standalone.tokens import CALLED_BY
 
 ISSUER: Final = "okey-dev-cluster"
 """The overlay's OKEY_TOKEN_ISSUER; production refuses standalone's issuer, not this one."""
 
 NAMESPACE: Final = "okey-dev"
 CALLERS: Final = (Role.ENGINE, Role.LOBBY, Role.WALLET, Role.RATING)
-"""The services that call others, and so need a token of their own."""
+"""The services that call others, and so need tokens of their own."""
 
 _DAY_MS: Final = 86_400_000
 _SERVICE_TTL_DAYS: Final = 30
@@ -39,13 +42,19 @@ def cluster_key() -> OKPKey:
 
 
 def secrets(key: OKPKey, clock: Clock) -> dict[str, Mapping[str, str]]:
-    """The contents of each Secret by its name: the JWKS, and a token (30 days) for each caller."""
+    """The contents of each Secret by its name: the JWKS, and for each caller a token (30 days) for
+    everyone whom it calls.
+    """
     made: dict[str, Mapping[str, str]] = {
         "okey-jwks": {"jwks.json": json.dumps({"keys": [key.as_dict(private=False)]})}
     }
     for role in CALLERS:
-        token = _token(key, clock, f"{role}-service", role, _SERVICE_TTL_DAYS)
-        made[f"{role}-service-token"] = {"token": token}
+        made[f"{role}-service-token"] = {
+            token_file(callee): _token(
+                key, clock, f"{role}-service", role, _SERVICE_TTL_DAYS, callee
+            )
+            for callee in CALLED_BY[role]
+        }
     return made
 
 
@@ -77,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.stdout.write(text + "\n")
 
 
-def _token(key: OKPKey, clock: Clock, subject: str, role: Role, days: int) -> str:
+def _token(key: OKPKey, clock: Clock, subject: str, role: Role, days: int, callee: str = "") -> str:
     return mint(
         key,
         subject=subject,
@@ -86,6 +95,7 @@ def _token(key: OKPKey, clock: Clock, subject: str, role: Role, days: int) -> st
         ttl_ms=days * _DAY_MS,
         name=subject if role is Role.PLAYER else "",
         issuer=ISSUER,
+        audience=audience_for(callee),
     )
 
 

@@ -128,9 +128,10 @@ class StartedPlatform:
         roles: Iterable[Role] = (Role.PLAYER,),
         name: str = "",
         ttl_ms: int = TTL_MS,
+        callee: str = "",
     ) -> str:
-        """A token that this platform takes."""
-        return dev_token(self._key(), subject, roles, name, ttl_ms)
+        """A token that this platform takes; that of an operator or a service for ``callee``."""
+        return dev_token(self._key(), subject, roles, name, ttl_ms, callee)
 
     def environment_of_callers(self) -> dict[str, str]:
         """The variables with which `okeyctl` finds this platform and the key of its tokens."""
@@ -151,7 +152,7 @@ class StartedPlatform:
 
     def operator(self, service: str) -> Reach:
         """The way to a service as an operator."""
-        token = fixed_token(self.token("operator", [Role.OPERATOR]))
+        token = fixed_token(self.token("operator", [Role.OPERATOR], callee=service))
         return Reach(self.state.address(service), token)
 
     def _is(self, is_so: Callable[[DevPlatform], bool]) -> bool:

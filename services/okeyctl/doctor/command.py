@@ -4,17 +4,18 @@ import asyncio
 import secrets
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from okey_runtime.auth import Role, load_signing_key
 from okey_runtime.clock import SystemClock
 from okey_runtime.dev_platform import DEFAULT_DATA_DIR, DevPlatform
-from okey_runtime.service_token import MetadataProvider, ServiceToken, fixed_token
+from okey_runtime.service_token import MetadataProvider, fixed_token
 from services.okeyctl.doctor.judge import Finding, judge
-from services.okeyctl.doctor.observe import KINDS, Observed, observe
+from services.okeyctl.doctor.observe import KINDS, Observed, TokenFor, observe
 from services.okeyctl.doctor.play import dry_run, open_player, play
 from services.okeyctl.doctor.show import as_json, is_well, show
 from services.okeyctl.ending import FINDINGS, Output, refusals, refuse
@@ -28,7 +29,9 @@ from services.okeyctl.options import (
     TokenFile,
     WalletAddress,
 )
-from services.okeyctl.reach import TokenFileMissing, dev_token, subject_of
+from services.okeyctl.reach import TokenFileMissing, dev_token, subject_of, token_in
+
+_SUBJECT: Final = "okeyctl-doctor"
 
 
 def doctor(
@@ -71,7 +74,7 @@ def doctor(
         platform = None if targets else DevPlatform.find(data_dir)
         if platform is not None:
             targets = {kind: platform.address(kind) for kind in KINDS}
-        operator = _operator(platform, token_file)
+        operator = _operators(platform, token_file)
         player = _player(platform, player_token_file, targets) if dry or plays else None
         observed, findings = asyncio.run(
             _diagnose(
@@ -93,7 +96,7 @@ def doctor(
 async def _diagnose(
     targets: Mapping[str, str],
     labels: Mapping[str, str],
-    operator: MetadataProvider,
+    operator: TokenFor,
     player: tuple[str, str] | None,
     *,
     plays: bool,
@@ -115,14 +118,18 @@ def _labels(platform: DevPlatform | None) -> dict[str, str]:
     return {process.address: name for name, process in processes.items()}
 
 
-def _operator(platform: DevPlatform | None, token_file: Path | None) -> MetadataProvider:
-    """An operator's token: the file's, or one of this machine's own platform."""
-    if token_file is not None:
-        return ServiceToken(token_file)
+def _operators(platform: DevPlatform | None, tokens: Path | None) -> TokenFor:
+    """An operator's token for each service: from files, or of this machine's own platform."""
+    if tokens is not None:
+        return partial(token_in, tokens)
     if platform is None:
         raise TokenFileMissing("addresses were named: name an operator's token with --token-file")
     key = load_signing_key(platform.key_file)
-    return fixed_token(dev_token(key, "okeyctl-doctor", [Role.OPERATOR]))
+
+    def signed(service: str) -> MetadataProvider:
+        return fixed_token(dev_token(key, _SUBJECT, [Role.OPERATOR], callee=service))
+
+    return signed
 
 
 def _player(

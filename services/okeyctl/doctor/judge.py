@@ -101,6 +101,10 @@ def _tokens(seen: Iterable[Seen]) -> Iterator[Finding]:
         match each.refusal.code, each.refusal.reason:
             case grpc.StatusCode.UNAUTHENTICATED, "TOKEN_EXPIRED":
                 advice = "get a new token; if it is new, this machine's clock or its own is wrong"
+            case grpc.StatusCode.UNAUTHENTICATED, "WRONG_AUDIENCE":
+                advice = "use a token for that service; a folder may hold one for each"
+            case grpc.StatusCode.UNAUTHENTICATED, "CERTIFICATE_MISMATCH":
+                advice = "connect with the certificate that OKEY_TLS_ROLES there gives that role"
             case grpc.StatusCode.UNAUTHENTICATED, _:
                 advice = "see its JWKS file, issuer and audience, and who has made this token"
             case grpc.StatusCode.PERMISSION_DENIED, _:

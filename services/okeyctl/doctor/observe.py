@@ -4,7 +4,7 @@ tables, and what the ledger says of itself. Judges nothing.
 
 import asyncio
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -21,6 +21,9 @@ from okey_runtime.readiness import LIVENESS, READINESS
 from okey_runtime.service_token import MetadataProvider
 from okey_runtime.tls import ClientTls
 from services.okeyctl.reach import Reach, security_of
+
+TokenFor = Callable[[str], MetadataProvider]
+"""Gives the operator's token for a service."""
 
 KINDS: Final = ("gateway", "lobby", "engine", "wallet", "rating", "bots")
 
@@ -75,13 +78,13 @@ class Observed:
 
 async def observe(
     targets: Mapping[str, str],
-    token: MetadataProvider,
+    tokens: TokenFor,
     clock: Clock,
     *,
     labels: Mapping[str, str] = MappingProxyType({}),
     with_ledger: bool,
 ) -> Observed:
-    """Look at every process behind the targets, by service, as an operator with that token;
+    """Look at every process behind the targets, by service, as an operator with those tokens;
     ``labels`` are names of processes by address, where they are known.
     """
     places: list[tuple[str, str, str]] = []
@@ -92,11 +95,11 @@ async def observe(
             places += [(kind, at, labels.get(at, f"{kind} {at}")) for at in found]
         except OSError as error:
             unresolved[kind] = f"{target}: {error.strerror or error}"
-    seen = await asyncio.gather(*(look_at(*each, token, clock) for each in places))
+    seen = await asyncio.gather(*(look_at(*each, tokens(each[0]), clock) for each in places))
     told = {each.kind: each.address for each in seen if each.status is not None}
-    shards = await _shards(told["engine"], token) if "engine" in told else None
+    shards = await _shards(told["engine"], tokens("engine")) if "engine" in told else None
     wants_ledger = with_ledger and "wallet" in told
-    ledger = await _ledger(told["wallet"], token) if wants_ledger else None
+    ledger = await _ledger(told["wallet"], tokens("wallet")) if wants_ledger else None
     return Observed(seen, unresolved, shards, ledger)
 
 

@@ -132,7 +132,7 @@ class ClusterStand(TablesStand):
             "OKEY_WALLET_ADDRESS": self.addresses["wallet"],
             "OKEY_RATING_ADDRESS": rating_address,
             "OKEY_REDIS_URL": self.valkey.url.get_secret_value(),
-            "OKEY_SERVICE_TOKEN_FILE": str(self.token_file(Role.LOBBY)),
+            "OKEY_SERVICE_TOKEN_DIR": str(self.token_dir(Role.LOBBY)),
         }
         kinds["engine"] |= {
             "OKEY_LEASE_MS": str(self.tempo.lease_ms),

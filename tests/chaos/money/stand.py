@@ -10,9 +10,10 @@ from typing import Final
 
 import grpc
 
+from okey_runtime.audiences import DEFAULT_AUDIENCE
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import Clock
-from okey_runtime.config import DEFAULT_AUDIENCE, DEV_ISSUER, Environment
+from okey_runtime.config import DEV_ISSUER, Environment
 from okey_runtime.failpoints import POINTS
 from okey_runtime.identity import Role
 from okey_runtime.keys import create_signing_key
@@ -118,8 +119,8 @@ class Stand:
         return await self._stack.enter_async_context(channel)
 
     def token(self, subject: str, role: Role) -> str:
-        """A token, valid for a day."""
-        return self._issuer.token(subject, [role], ttl_ms=_DAY_MS)
+        """A token, valid for a day; a service's or an operator's for engines."""
+        return self._issuer.token(subject, [role], ttl_ms=_DAY_MS, to="engine")
 
     def _special(self, rating_address: str) -> dict[str, dict[str, str]]:
         """By service, what it needs beside the rest."""
@@ -138,7 +139,7 @@ class Stand:
                 "OKEY_BOTS_ADDRESS": "127.0.0.1:1",
                 "OKEY_CLOCK_FACTOR": str(CLOCK_FACTOR),
                 "OKEY_HOLD_WAIT_MS": "0",
-                "OKEY_SERVICE_TOKEN_FILE": str(self.token_file(Role.ENGINE)),
+                "OKEY_SERVICE_TOKEN_DIR": str(self.token_dir(Role.ENGINE)),
             },
         }
 
@@ -164,11 +165,9 @@ class Stand:
             **UNLIMITED_VARIABLES,
         }
 
-    def token_file(self, role: Role) -> Path:
-        """A file with a token of that role, valid for a day."""
-        path = self.folder / f"{role}.token"
-        path.write_text(self.token(f"{role}-service", role))
-        return path
+    def token_dir(self, role: Role) -> Path:
+        """A folder with that role's tokens for every service, valid for a day."""
+        return self._issuer.service_token_dir(self.folder, role, ttl_ms=_DAY_MS)
 
     def _rating(self) -> RatingSettings:
         return RatingSettings.model_validate(

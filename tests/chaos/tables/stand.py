@@ -72,7 +72,7 @@ class TablesStand(Stand):
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "services.okeyctl.main", "audit", "--json"),
             *("--wallet", self.addresses["wallet"]),
-            *("--token-file", str(self.token_file(Role.OPERATOR))),
+            *("--token-file", str(self.token_dir(Role.OPERATOR))),
             stdout=PIPE,
             stderr=PIPE,
         )
@@ -99,7 +99,7 @@ class TablesStand(Stand):
         }
         special["wallet"] |= {
             "OKEY_ENGINE_ADDRESS": self.addresses["engine"],
-            "OKEY_SERVICE_TOKEN_FILE": str(self.token_file(Role.WALLET)),
+            "OKEY_SERVICE_TOKEN_DIR": str(self.token_dir(Role.WALLET)),
         }
         return special | {"bots": {}}
 

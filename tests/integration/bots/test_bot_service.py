@@ -39,7 +39,7 @@ class Bots:
         self, request: bots_pb2.ChooseActionRequest, role: Role = Role.ENGINE
     ) -> table_pb2.Action:
         async with open_channel(
-            self._address, token=self._issuer.metadata("caller", role)
+            self._address, token=self._issuer.metadata("caller", role, to="bots")
         ) as channel:
             stub = bots_pb2_grpc.BotServiceStub(channel)
             return (await stub.ChooseAction(request)).action

@@ -37,7 +37,7 @@ class WholePlatform(Platform):
         settings = LobbySettings(
             environment=Environment.TEST,
             jwks_file=self.issuer.jwks_file,
-            service_token_file=self.issuer.service_token_file(folder, Role.LOBBY),
+            service_token_dir=self.issuer.service_token_dir(folder, Role.LOBBY),
             engine_address=self.engine_address,
             wallet_address=self._addresses["wallet"],
             rating_address=self._addresses["rating"],

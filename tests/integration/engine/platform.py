@@ -97,7 +97,7 @@ class Platform:
             # All services and the tests share one loop, which is late without being overloaded.
             shed_lag_ms=60_000,
             clock_factor=self._clock_factor,
-            service_token_file=self.issuer.service_token_file(self._folder, Role.ENGINE),
+            service_token_dir=self.issuer.service_token_dir(self._folder, Role.ENGINE),
             **{**self._shared("engine"), "database_url": self._database_url, **settings},
         )
 
@@ -116,7 +116,9 @@ class Platform:
         self, subject: str, *roles: Role, to: str = "", at: str = ""
     ) -> grpc.aio.Channel:
         return await self.channel_with(
-            self.issuer.metadata(subject, *(roles or (Role.PLAYER,))), to=to, at=at
+            self.issuer.metadata(subject, *(roles or (Role.PLAYER,)), to=to or "engine"),
+            to=to,
+            at=at,
         )
 
     async def channel_with(

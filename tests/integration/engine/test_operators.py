@@ -54,7 +54,7 @@ async def findings(world: Platform, ledger: LedgerDatabase) -> list[Finding]:
 
 
 def way(world: Platform) -> Reach:
-    return Reach(world.engine_address, world.issuer.metadata("op", Role.OPERATOR))
+    return Reach(world.engine_address, world.issuer.metadata("op", Role.OPERATOR, to="engine"))
 
 
 async def until_told(database: Database) -> None:
@@ -94,7 +94,7 @@ async def test_a_broken_table_is_ended_and_every_chip_goes_back(
     watch = engine_pb2.GetTableRequest(table_id=table_id)
     refusal = await refused((await world.tables_as("anna")).GetTable(watch))
     assert refusal.reason == "TABLE_CLOSED"
-    token = world.issuer.service_token_file(tmp_path, Role.OPERATOR)
+    token = world.issuer.service_token_dir(tmp_path, Role.OPERATOR)
     engine = ("--engine", world.engine_address, "--token-file", str(token))
     watched = await asyncio.to_thread(
         CliRunner().invoke, app, ["tables", "watch", table_id, *engine]
@@ -107,7 +107,7 @@ async def test_an_archived_table_is_verified_and_audited_as_before(
 ) -> None:
     """M5, T9: ListEvents, the proof of the deal and the two-way audit read the archive too."""
     table_id, mover, _ = await playing(world, stake=100)
-    token = world.issuer.service_token_file(tmp_path, Role.OPERATOR)
+    token = world.issuer.service_token_dir(tmp_path, Role.OPERATOR)
     engine = ("--engine", world.engine_address, "--token-file", str(token))
     command = ["tables", "void", table_id, "--reason", "to have it closed", *engine]
     told = await asyncio.to_thread(CliRunner().invoke, app, command)

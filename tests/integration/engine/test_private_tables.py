@@ -176,7 +176,7 @@ async def test_a_public_table_has_no_code(world: Platform) -> None:
 async def test_an_operator_looks_in_with_the_code(world: Platform) -> None:
     """What `okeyctl tables show --invite` and the others send."""
     made = await private(world)
-    way = Reach(world.engine_address, world.issuer.metadata("op", Role.OPERATOR))
+    way = Reach(world.engine_address, world.issuer.metadata("op", Role.OPERATOR, to="engine"))
     assert (await show_table(way, made.table_id, made.invite)).config.is_private
     watched = watch_table(way, made.table_id, made.invite)
     assert (await anext(watched)).viewer == -1

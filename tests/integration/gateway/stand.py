@@ -88,7 +88,7 @@ class Stand(Everything):
             rating_address=self._addresses["rating"],
             **{
                 **self._shared("gateway"),
-                "service_token_file": self.issuer.service_token_file(self.folder, Role.GATEWAY),
+                "service_token_dir": self.issuer.service_token_dir(self.folder, Role.GATEWAY),
                 "gateway_guest_key_file": self.folder / "signing-key.json",
                 **settings,
             },

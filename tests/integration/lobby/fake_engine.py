@@ -388,5 +388,5 @@ async def fake_engine(jwks_file: Path) -> AsyncIterator[tuple[FakeApp, str]]:
     """The running fakes and their address."""
     settings = ServiceSettings(environment=Environment.TEST, jwks_file=jwks_file, stop_grace_ms=0)
     app = FakeApp(settings)
-    async with ServiceServer(app) as server:
+    async with ServiceServer(app, names=("engine", "wallet", "rating")) as server:
         yield app, server.address

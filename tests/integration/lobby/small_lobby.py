@@ -35,14 +35,15 @@ class Lobby:
     def player(
         self, name: str, *roles: Role, replica: int = 0, ttl_ms: int = 600_000
     ) -> lobby_pb2_grpc.LobbyServiceStub:
-        token = self.issuer.token(name, roles or (Role.PLAYER,), name=name.title(), ttl_ms=ttl_ms)
+        named = roles or (Role.PLAYER,)
+        token = self.issuer.token(name, named, name=name.title(), ttl_ms=ttl_ms, to="lobby")
         metadata = (("authorization", f"Bearer {token}"),)
         channel = open_channel(self.servers[replica].address, token=lambda: metadata)
         self._channels.append(channel)
         return lobby_pb2_grpc.LobbyServiceStub(channel)
 
     def operator(self, *roles: Role) -> operator_pb2_grpc.LobbyOperatorServiceStub:
-        metadata = self.issuer.metadata("op", *(roles or (Role.OPERATOR,)))
+        metadata = self.issuer.metadata("op", *(roles or (Role.OPERATOR,)), to="lobby")
         channel = open_channel(self.servers[1].address, token=metadata)
         self._channels.append(channel)
         return operator_pb2_grpc.LobbyOperatorServiceStub(channel)
@@ -74,7 +75,7 @@ async def lobby(
         settings = LobbySettings(
             environment=Environment.TEST,
             jwks_file=issuer.jwks_file,
-            service_token_file=issuer.service_token_file(tmp_path, Role.LOBBY),
+            service_token_dir=issuer.service_token_dir(tmp_path, Role.LOBBY),
             engine_address=engine_address,
             wallet_address=engine_address,
             rating_address=engine_address,

@@ -45,7 +45,7 @@ class TableWorld:
         shared = LobbySettings(
             environment=Environment.TEST,
             jwks_file=issuer.jwks_file,
-            service_token_file=issuer.service_token_file(self._folder, Role.LOBBY),
+            service_token_dir=issuer.service_token_dir(self._folder, Role.LOBBY),
             engine_address=self.platform.engine_address,
             wallet_address=self.platform.address_of("wallet"),
             rating_address=self.platform.address_of("rating"),
@@ -70,7 +70,8 @@ class TableWorld:
         self, name: str, *roles: Role, replica: int = 0, ttl_ms: int = 600_000
     ) -> LobbyStub:
         issuer = self.platform.issuer
-        token = issuer.token(name, roles or (Role.PLAYER,), name=name.title(), ttl_ms=ttl_ms)
+        named = roles or (Role.PLAYER,)
+        token = issuer.token(name, named, name=name.title(), ttl_ms=ttl_ms, to="lobby")
         metadata = (("authorization", f"Bearer {token}"),)
         channel = open_channel(self.servers[replica].address, token=lambda: metadata)
         return LobbyStub(await self._stack.enter_async_context(channel))

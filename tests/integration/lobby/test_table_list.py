@@ -60,7 +60,7 @@ async def world(valkey: Valkey, tmp_path: Path) -> AsyncIterator[World]:
     issuer, clock = Issuer(tmp_path), VirtualClock()
     async with AsyncExitStack() as stack:
         app, address = await stack.enter_async_context(fake_engine(issuer.jwks_file))
-        own = open_channel(address, token=issuer.metadata("lobby-service", Role.LOBBY))
+        own = open_channel(address, token=issuer.metadata("lobby-service", Role.LOBBY, to="engine"))
         redis = open_redis(valkey.url)
         stack.push_async_callback(own.close)
         stack.push_async_callback(redis.aclose)

@@ -16,7 +16,7 @@ from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, fixed_token
 from services.bots.app import BotsApp
 from services.okeyctl.doctor.judge import Finding, State, judge
-from services.okeyctl.doctor.observe import observe
+from services.okeyctl.doctor.observe import TokenFor, observe
 from services.rating.app import RatingApp
 from services.rating.settings import RatingSettings
 from services.wallet.app import WalletApp, WalletSettings
@@ -25,8 +25,6 @@ from tests.fixtures.ledger import LedgerDatabase, LedgerUrls
 from tests.fixtures.valkey import Valkey, valkey, valkey_server
 
 __all__ = ["valkey", "valkey_server"]
-
-OPERATOR = [Role.OPERATOR]
 
 
 class Ahead(SystemClock):
@@ -71,11 +69,9 @@ class Installation:
         await self._servers.aclose()
 
     def settings(self) -> dict[str, object]:
-        token_file = self.issuer.service_token_file(self.folder, Role.BOTS)
         return {
             "environment": Environment.TEST,
             "jwks_file": self.issuer.jwks_file,
-            "service_token_file": token_file,
             "stop_grace_ms": 0,
         }
 
@@ -86,10 +82,10 @@ class Installation:
 
     async def bad(
         self,
-        token: MetadataProvider | None = None,
+        tokens: TokenFor | None = None,
         targets: Mapping[str, str] | None = None,
     ) -> list[Finding]:
-        operator = token or fixed_token(self.issuer.token("op", OPERATOR))
+        operator = tokens or (lambda kind: self.issuer.metadata("op", Role.OPERATOR, to=kind))
         looked_at = self.targets if targets is None else targets
         observed = await observe(looked_at, operator, SystemClock(), with_ledger=True)
         return [finding for finding in judge(observed) if finding.state is not State.OK]
@@ -120,7 +116,11 @@ async def test_a_redis_that_has_died(installation: Installation, valkey: Valkey)
 
 
 async def test_a_token_that_has_expired(installation: Installation) -> None:
-    old = fixed_token(installation.issuer.token("op", OPERATOR, ttl_ms=-60_000))
+    def old(kind: str) -> MetadataProvider:
+        return fixed_token(
+            installation.issuer.token("op", [Role.OPERATOR], ttl_ms=-60_000, to=kind)
+        )
+
     findings = await installation.bad(old)
     assert {finding.check for finding in findings} == {"token"}
     assert all("TOKEN_EXPIRED" in finding.text for finding in findings)
@@ -128,7 +128,7 @@ async def test_a_token_that_has_expired(installation: Installation) -> None:
 
 
 async def test_a_player_is_told_which_role_it_needs(installation: Installation) -> None:
-    findings = await installation.bad(fixed_token(installation.issuer.token("ayse")))
+    findings = await installation.bad(lambda _: installation.issuer.metadata("ayse"))
     assert {finding.advice for finding in findings} == {"use a token with the role operator"}
 
 
@@ -155,10 +155,23 @@ async def test_a_clock_that_is_wrong(installation: Installation) -> None:
 
 
 async def test_an_own_token_that_nobody_renews(installation: Installation) -> None:
-    soon = installation.issuer.token("bots-service", [Role.BOTS], ttl_ms=60_000)
-    (installation.folder / "bots.token").write_text(soon)
-    findings = await installation.bad()
-    assert {finding.check for finding in findings} == {"own token"}
+    soon = installation.issuer.token("w", [Role.WALLET], ttl_ms=60_000, to="engine")
+    (installation.folder / "engine.token").write_text(soon)
+    settings = installation.settings() | {
+        "database_url": SecretStr(f"sqlite:///{installation.folder / 'second.db'}"),
+        "chain_key_file": installation.folder / "chain.json",
+        "environment": Environment.STANDALONE,
+        "service_token_dir": installation.folder,
+        "engine_address": "127.0.0.1:1",
+    }
+    wallet = await installation.serve(WalletApp(WalletSettings.model_validate(settings)))
+    findings = await installation.bad(targets={"wallet": wallet.address})
+    assert {finding.check for finding in findings} == {"own token", "engine"}
+    [about] = [finding for finding in findings if finding.check == "own token"]
+    assert (about.state, about.advice) == (
+        State.WARNING,
+        f"see whether somebody renews {installation.folder / 'engine.token'}",
+    )
 
 
 async def test_a_process_that_leaves(installation: Installation) -> None:

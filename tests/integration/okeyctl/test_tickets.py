@@ -17,7 +17,7 @@ class Command:
     """The command of an operator of that lobby."""
 
     def __init__(self, lobby: Lobby, folder: Path) -> None:
-        token = lobby.issuer.service_token_file(folder, Role.OPERATOR)
+        token = lobby.issuer.service_token_dir(folder, Role.OPERATOR)
         self._way = ("--lobby", lobby.servers[0].address, "--token-file", str(token))
 
     async def run(self, *command: str) -> tuple[int, str]:

@@ -69,7 +69,7 @@ async def world(tmp_path: Path) -> AsyncIterator[Platform]:
 
 @pytest.fixture
 def token_file(world: Platform, tmp_path: Path) -> Path:
-    return world.issuer.service_token_file(tmp_path, Role.OPERATOR)
+    return world.issuer.service_token_dir(tmp_path, Role.OPERATOR)
 
 
 @asynccontextmanager
@@ -77,7 +77,7 @@ async def false_engine(
     world: Platform, rounds: dict[int, engine_pb2.ListEventsResponse]
 ) -> AsyncIterator[str]:
     """The address of an engine that shows these rounds, by match number."""
-    async with ServiceServer(RoundsApp(world.issuer, rounds)) as server:
+    async with ServiceServer(RoundsApp(world.issuer, rounds), names=["engine"]) as server:
         yield server.address
 
 
@@ -170,7 +170,7 @@ async def test_a_closed_tables_rounds_stay_open_to_anyones_checks(
     for name in ("anna", "bert"):
         request = engine_pb2.LeaveSeatRequest(table_id=table_id, request_id=world.request_id())
         await (await world.tables_as(name)).LeaveSeat(request)
-    players_file = world.issuer.service_token_file(tmp_path, Role.PLAYER)
+    players_file = world.issuer.service_token_dir(tmp_path, Role.PLAYER)
     status, _, error = await verify(world.engine_address, players_file, table_id, "1", "1")
     assert (status, error) == (0, "")
 

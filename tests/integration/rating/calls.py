@@ -40,7 +40,9 @@ async def stub_of(tmp_path: Path) -> AsyncIterator[StubOf]:
     async with ServiceServer(RatingApp(settings), clock) as server:
 
         def stub(role: Role) -> Stub:
-            channel = open_channel(server.address, token=issuer.metadata("caller", role))
+            channel = open_channel(
+                server.address, token=issuer.metadata("caller", role, to="rating")
+            )
             channels.append(channel)
             return rating_pb2_grpc.RatingServiceStub(channel)
 

@@ -58,7 +58,7 @@ class World:
 
     def stub(self, role: Role) -> Stub:
         """The wallet as a caller of this role meets it."""
-        token = self._issuer.metadata("caller", role)
+        token = self._issuer.metadata("caller", role, to="wallet")
         self._channels.append(open_channel(self._server.address, token=token))
         return Stub(self._channels[-1])
 

@@ -51,7 +51,9 @@ async def stub_of(tmp_path: Path) -> AsyncIterator[StubOf]:
     async with ServiceServer(WalletApp(settings_of(tmp_path, issuer)), clock) as server:
 
         def stub(role: Role, subject: str = "caller") -> Stub:
-            channel = open_channel(server.address, token=issuer.metadata(subject, role))
+            channel = open_channel(
+                server.address, token=issuer.metadata(subject, role, to="wallet")
+            )
             channels.append(channel)
             return Stub(channel)
 
@@ -370,7 +372,7 @@ async def test_a_restart_keeps_the_books(tmp_path: Path) -> None:
     receipts = []
     for _ in range(2):
         async with ServiceServer(WalletApp(settings_of(tmp_path, issuer)), clock) as server:
-            token = issuer.metadata("engine", Role.ENGINE)
+            token = issuer.metadata("engine", Role.ENGINE, to="wallet")
             async with open_channel(server.address, token=token) as channel:
                 receipts.append(await Stub(channel).HoldStake(hold(0, "ada")))
     assert receipts[0] == receipts[1]

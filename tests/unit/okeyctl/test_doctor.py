@@ -150,6 +150,13 @@ def test_a_process_that_is_not_alive() -> None:
     [
         (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_EXPIRED", State.WRONG, "clock"),
         (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_INVALID", State.WRONG, "JWKS"),
+        (
+            grpc.StatusCode.UNAUTHENTICATED,
+            "WRONG_AUDIENCE",
+            State.WRONG,
+            "a token for that service",
+        ),
+        (grpc.StatusCode.UNAUTHENTICATED, "CERTIFICATE_MISMATCH", State.WRONG, "OKEY_TLS_ROLES"),
         (grpc.StatusCode.PERMISSION_DENIED, "ROLE_REFUSED", State.WRONG, "role operator"),
         (grpc.StatusCode.UNIMPLEMENTED, "", State.WARNING, "up to date"),
         (grpc.StatusCode.INTERNAL, "INTERNAL", State.WRONG, "log"),

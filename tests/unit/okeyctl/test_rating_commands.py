@@ -63,9 +63,9 @@ async def operator(tmp_path: Path) -> AsyncIterator[Operator]:
         jwks_file=issuer.jwks_file,
         stop_grace_ms=0,
     )
-    token = issuer.service_token_file(tmp_path, Role.OPERATOR)
+    token = issuer.service_token_dir(tmp_path, Role.OPERATOR)
     async with ServiceServer(RatingApp(settings), clock) as server:
-        engine = issuer.metadata("engine", Role.ENGINE)
+        engine = issuer.metadata("engine", Role.ENGINE, to="rating")
         async with open_channel(server.address, token=engine) as channel:
             for number in (1, 2):
                 await rating_pb2_grpc.RatingServiceStub(channel).RecordMatch(a_match(number))

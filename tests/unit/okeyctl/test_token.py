@@ -7,6 +7,7 @@ import pytest
 from joserfc.jwk import OKPKey
 from typer.testing import CliRunner
 
+from okey_runtime.audiences import Audiences, WrongAudience
 from okey_runtime.auth import JwksFile, Role, TokenExpired, TokenVerifier, write_jwks
 from okey_runtime.clock import SystemClock, VirtualClock
 from okey_runtime.config import DEV_ISSUER
@@ -37,12 +38,15 @@ def make(*arguments: str) -> str:
     return line
 
 
-def verify(token: str, folder: Path, later_ms: int = 0, key: OKPKey | None = None) -> Identity:
+def verify(
+    token: str, folder: Path, later_ms: int = 0, key: OKPKey | None = None, service: str = "lobby"
+) -> Identity:
     """As a service of a platform with that key does, or of one of this user."""
     write_jwks(folder / "jwks.json", key or make_dev_key())
     clock = VirtualClock(SystemClock().now_ms() + later_ms)
     keys = JwksFile(folder / "jwks.json")
-    return TokenVerifier(keys, issuer=DEV_ISSUER, clock=clock).verify(token)
+    audiences = Audiences([service])
+    return TokenVerifier(keys, issuer=DEV_ISSUER, clock=clock, audiences=audiences).verify(token)
 
 
 def test_a_token_speaks_for_a_player(state_home: Path) -> None:
@@ -84,8 +88,33 @@ def test_without_a_platform_and_a_key_there_is_no_token() -> None:
 
 
 def test_roles_may_be_named(state_home: Path) -> None:
-    token = make("--player", "ops", "--role", "operator", "--role", "integrator")
-    assert verify(token, state_home).roles == {Role.OPERATOR, Role.INTEGRATOR}
+    token = make("--player", "ops", "--role", "player", "--role", "integrator")
+    assert verify(token, state_home).roles == {Role.PLAYER, Role.INTEGRATOR}
+
+
+def test_an_operators_token_is_for_the_service_that_is_named(state_home: Path) -> None:
+    token = make("--player", "ops", "--role", "operator", "--for", "wallet")
+    assert verify(token, state_home, service="wallet").roles == {Role.OPERATOR}
+    with pytest.raises(WrongAudience):
+        verify(token, state_home, service="engine")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--role", "operator"), "operator is good on one service, and --for was not given"),
+        (("--role", "operator", "--for", "bank"), "--for names 'bank', which is none: name one of"),
+        (("--for", "wallet"), "player is good on every service: leave --for out"),
+        (
+            ("--role", "operator", "--role", "player", "--for", "wallet"),
+            "operator and player need two tokens",
+        ),
+    ],
+)
+def test_a_token_that_would_grant_nothing_is_refused(arguments: tuple[str, ...], told: str) -> None:
+    result = CliRunner().invoke(app, ["token", "--player", "ops", *arguments])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert told in result.stderr
 
 
 def test_a_token_ends_when_asked(state_home: Path) -> None:

@@ -73,9 +73,9 @@ async def operator(tmp_path: Path) -> AsyncIterator[Operator]:
         approval_limit_chips=5_000,
         chain_key_file=tmp_path / "chain.json",
     )
-    token = issuer.service_token_file(tmp_path, Role.OPERATOR)
+    token = issuer.service_token_dir(tmp_path, Role.OPERATOR)
     second = tmp_path / "second-operator.jwt"
-    second.write_text(issuer.token("second", [Role.OPERATOR]), "utf-8")
+    second.write_text(issuer.token("second", [Role.OPERATOR], to="wallet"), "utf-8")
     async with ServiceServer(WalletApp(settings), clock) as server:
         wallet = ("--wallet", server.address, "--token-file")
         yield Operator((*wallet, str(token)), (*wallet, str(second)))

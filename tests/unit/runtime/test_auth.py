@@ -38,10 +38,10 @@ def signed(issuer: Issuer, claims: dict[str, object], **header: object) -> str:
 
 def test_a_good_token_tells_who_calls(issuer: Issuer) -> None:
     now_ms = issuer.clock.now_ms()
-    claims = issuer.claims(name="Ayşe", roles=["player", "operator"], jti="t-1", sid="s-1")
+    claims = issuer.claims(name="Ayşe", roles=["player", "integrator"], jti="t-1", sid="s-1")
     assert issuer.verifier().verify(signed(issuer, claims)) == Identity(
         "ayse",
-        frozenset({Role.PLAYER, Role.OPERATOR}),
+        frozenset({Role.PLAYER, Role.INTEGRATOR}),
         "Ayşe",
         (now_ms + HOUR_MS) // 1000 * 1000 + SKEW_MS,
         issued_ms=now_ms // 1000 * 1000,

@@ -50,7 +50,7 @@ async def test_a_host_with_too_many_bad_tokens_is_told_to_wait(
     established = await stand.with_token(issuer.token("ayse"))
     await established.call(UNARY, ask())
     bad = issuer.token(audience="other")
-    assert [(await stand.refusal(bad)).reason for _ in range(3)] == ["TOKEN_INVALID"] * 3
+    assert [(await stand.refusal(bad)).reason for _ in range(3)] == ["WRONG_AUDIENCE"] * 3
     for token in (bad, issuer.token("fatma")):
         failure = await stand.refusal(token)
         assert (failure.code, failure.reason, failure.retry_after_ms) == (
@@ -61,7 +61,7 @@ async def test_a_host_with_too_many_bad_tokens_is_told_to_wait(
     await established.call(UNARY, ask())
     issuer.clock.advance_ms(1_001)
     await (await stand.with_token(issuer.token("fatma"))).call(UNARY, ask())
-    assert (await stand.refusal(bad)).reason == "TOKEN_INVALID"
+    assert (await stand.refusal(bad)).reason == "WRONG_AUDIENCE"
 
 
 class From:

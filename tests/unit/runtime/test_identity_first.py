@@ -63,7 +63,7 @@ async def test_a_bad_token_is_refused_before_the_message_is_there(
     connect: Connect, issuer: Issuer, method: str
 ) -> None:
     caller = await connect(issuer.token(audience="other"))
-    assert (await unsent(caller, method)).reason == "TOKEN_INVALID"
+    assert (await unsent(caller, method)).reason == "WRONG_AUDIENCE"
 
 
 async def test_a_wrong_role_is_refused_before_the_message_is_there(connect: Connect) -> None:

@@ -57,7 +57,7 @@ async def test_with_a_wrong_token_the_call_is_refused(
     connect: Connect, issuer: Issuer, method: str
 ) -> None:
     failure = await (await connect(issuer.token(audience="other"))).refusal(method)
-    assert (failure.code, failure.reason) == (Code.UNAUTHENTICATED, "TOKEN_INVALID")
+    assert (failure.code, failure.reason) == (Code.UNAUTHENTICATED, "WRONG_AUDIENCE")
 
 
 @pytest.mark.parametrize("method", KINDS)

@@ -10,8 +10,9 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from okey_runtime.channel import open_channel
 from okey_runtime.config import Environment, Reflection, ServiceSettings
-from okey_runtime.server import JwksMissing, ServiceServer
+from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, fixed_token
+from okey_runtime.trust import JwksMissing
 from tests.unit.runtime.caller import Caller
 from tests.unit.runtime.conftest import Connect
 from tests.unit.runtime.echo import SERVER_STREAM, SERVICE, UNARY, EchoApp, ask

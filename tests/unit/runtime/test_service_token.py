@@ -43,5 +43,18 @@ def test_without_any_token_the_file_is_named(tmp_path: Path, content: str | None
         ServiceToken(tmp_path / "token")()
 
 
+def test_of_several_files_the_first_with_a_token_counts(tmp_path: Path) -> None:
+    own, old = tmp_path / "wallet.token", tmp_path / "token"
+    token = ServiceToken(own, old)
+    with pytest.raises(ServiceTokenMissing, match=f"{own} or {old}"):
+        token()
+    old.write_text("for all")
+    assert token() == (("authorization", "Bearer for all"),)
+    own.write_text("for the wallet")
+    assert token() == (("authorization", "Bearer for the wallet"),)
+    old.unlink()
+    assert token() == (("authorization", "Bearer for the wallet"),)
+
+
 def test_a_fixed_token_stays_as_it_is() -> None:
     assert fixed_token("abc")() == (("authorization", "Bearer abc"),)

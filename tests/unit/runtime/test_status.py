@@ -155,18 +155,25 @@ async def test_a_peer_that_is_away_or_does_not_let_us_in_is_told_apart(
 async def test_an_own_token_that_ends_is_told_before_and_after(
     settings: ServiceSettings, issuer: Issuer, tmp_path: Path
 ) -> None:
-    file = tmp_path / "own.token"
-    own = settings.model_copy(update={"service_token_file": file})
+    file = tmp_path / "wallet.token"
+    own = settings.model_copy(update={"service_token_dir": tmp_path})
     async with ServiceServer(EchoApp(own), issuer.clock) as server:
         operator = issuer.token("op", [Role.OPERATOR])
+        server.tokens.to("wallet")
 
         async def found() -> status_pb2.StatusCheck:
             (check,) = (await status_of(server, operator, with_checks=True)).checks
             return check
 
-        assert "OKEY_SERVICE_TOKEN_FILE" in (await found()).text
+        missing = await found()
+        assert (missing.state, missing.advice) == (WRONG, f"write a token to {file}")
         for ttl_ms, state in ((3_600_000, OK), (60_000, WARNING)):
-            file.write_text(issuer.token("echo-service", [Role.ENGINE], ttl_ms=ttl_ms))
+            made = issuer.token("e", [Role.ENGINE], ttl_ms=ttl_ms, audience="okey-wallet")
+            file.write_text(made)
             assert (await found()).state == state
+        file.write_text(issuer.token("e", [Role.ENGINE], audience="okey-rating"))
+        other = await found()
+        assert other.state == WRONG
+        assert "the token is for okey-rating; taken here: okey" in other.text
         file.write_text("somebody else's")
         assert (await found()).state == WRONG

@@ -17,6 +17,7 @@ from okey_runtime.channel import open_channel, replicas_target
 from okey_runtime.config import ServiceSettings
 from okey_runtime.environment import UNUSABLE_SETTINGS, SettingsRefused
 from okey_runtime.errors import RpcFailure
+from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
 from okey_runtime.tls import (
@@ -36,6 +37,14 @@ from tests.unit.runtime.tokens import Issuer
 
 Serve = Callable[..., Any]
 
+TLS_FILES = {"tls_cert_file": "a.crt", "tls_key_file": "a.key", "tls_ca_file": "ca.crt"}
+
+
+class ForPlayers(ServiceSettings):
+    """Of a service that no other one calls: it may do without callers' certificates."""
+
+    takes_service_calls = False
+
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
@@ -48,7 +57,8 @@ async def serve(settings: ServiceSettings, issuer: Issuer) -> AsyncIterator[Serv
     async with AsyncExitStack() as servers:
 
         async def start(**changes: Any) -> str:
-            app = EchoApp(ServiceSettings.model_validate(settings.model_dump() | changes))
+            kind = ServiceSettings if "tls_require_client_cert" in changes else ForPlayers
+            app = EchoApp(kind.model_validate(settings.model_dump() | changes))
             server = await servers.enter_async_context(ServiceServer(app, issuer.clock))
             return server.address
 
@@ -176,6 +186,74 @@ async def test_a_token_says_who_calls_whatever_certificate_the_connection_has(
     assert (await refusal(address, security, "no.to.ken")).reason == "TOKEN_INVALID"
 
 
+BOUND = {
+    "tls_require_client_cert": True,
+    "tls_roles": "engine.okey=engine,lobby.okey=lobby",
+}
+
+
+async def test_a_services_token_counts_only_with_that_services_certificate(
+    serve: Serve, authority: Authority, issuer: Issuer
+) -> None:
+    address = await serve(**authority.issue("server", "engine").settings(), **BOUND)
+    token = issuer.token("engine-service", [Role.ENGINE])
+    own = authority.issue("engine", "engine.okey")
+    assert await who(address, tls(authority.ca, own), token) == "engine-service"
+    for name in ("lobby.okey", "gateway.okey"):
+        wrong = await refusal(address, tls(authority.ca, authority.issue("x", name)), token)
+        assert (wrong.code, wrong.reason) == (
+            grpc.StatusCode.UNAUTHENTICATED,
+            "CERTIFICATE_MISMATCH",
+        )
+        assert "role engine counts only with a certificate of that role" in wrong.message
+        assert wrong.message.endswith(f"this connection's certificate is {name}")
+
+
+async def test_a_player_needs_no_certificate_of_its_own(
+    serve: Serve, authority: Authority, issuer: Issuer
+) -> None:
+    address = await serve(**authority.issue("server", "engine").settings(), **BOUND)
+    for name in ("gateway.okey", "lobby.okey"):
+        own = tls(authority.ca, authority.issue("x", name))
+        assert await who(address, own, issuer.token("fatma")) == "fatma"
+
+
+async def test_an_operators_token_is_bound_once_a_certificate_is_an_operators(
+    serve: Serve, authority: Authority, issuer: Issuer
+) -> None:
+    """The echo service lets no operator in: ROLE_REFUSED says that the token has counted."""
+    server, token = authority.issue("server", "engine"), issuer.token("op", [Role.OPERATOR])
+    gateway, ops = (authority.issue(name, name) for name in ("gateway.okey", "ops.okey"))
+    free = await serve(**server.settings(), **BOUND)
+    assert (await refusal(free, tls(authority.ca, gateway), token)).reason == "ROLE_REFUSED"
+    roles = {"tls_roles": "engine.okey=engine,ops.okey=operator"}
+    bound = await serve(**server.settings(), **BOUND | roles)
+    assert (await refusal(bound, tls(authority.ca, gateway), token)).reason == (
+        "CERTIFICATE_MISMATCH"
+    )
+    assert (await refusal(bound, tls(authority.ca, ops), token)).reason == "ROLE_REFUSED"
+
+
+async def test_a_service_that_asks_for_no_certificates_takes_no_services_token(
+    serve: Serve, authority: Authority, issuer: Issuer
+) -> None:
+    address = await serve(**authority.issue("server", "engine").settings())
+    failure = await refusal(address, tls(authority.ca), issuer.token("e", [Role.ENGINE]))
+    assert failure.reason == "CERTIFICATE_MISMATCH"
+    assert "none with a DNS name" in failure.message
+
+
+async def test_a_certificate_alone_is_nobody_where_a_token_is_wanted_too(
+    serve: Serve, authority: Authority, issuer: Issuer
+) -> None:
+    address = await serve(
+        **authority.issue("server", "engine").settings(), **BOUND, tls_roles_alone=False
+    )
+    own = tls(authority.ca, authority.issue("engine", "engine.okey"))
+    assert (await refusal(address, own, None)).reason == "TOKEN_MISSING"
+    assert await who(address, own, issuer.token("e", [Role.ENGINE])) == "e"
+
+
 async def test_a_renewed_clients_certificate_is_shown_by_the_next_call(
     serve: Serve, authority: Authority, issuer: Issuer
 ) -> None:
@@ -234,6 +312,7 @@ def test_a_service_whose_files_cannot_be_used_says_so_in_one_line(
     files = authority.issue("server", "engine")
     spoil(files, issuer.jwks)
     named = {"environment": "test", "jwks_file": issuer.jwks, "listen_port": 0, "metrics_port": 0}
+    named["tls_require_client_cert"] = "true"
     variables = {f"OKEY_{key.upper()}": str(it) for key, it in (named | files.settings()).items()}
     service = subprocess.run(
         [sys.executable, "-m", "services.rating"],
@@ -277,6 +356,12 @@ def test_files_that_cannot_be_used_are_told_at_the_start(
         ({"tls_cert_file": "a.crt"}, "belong together"),
         ({"tls_cert_file": "a.crt", "tls_key_file": "a.key"}, "OKEY_TLS_CA_FILE"),
         ({"tls_require_client_cert": True}, "OKEY_TLS_CERT_FILE"),
+        (TLS_FILES, "OKEY_TLS_REQUIRE_CLIENT_CERT=true: over TLS a token's role of a service"),
+        (
+            TLS_FILES
+            | {"tls_require_client_cert": True, "tls_roles": "e=lobby", "tls_edge_name": "e"},
+            "OKEY_TLS_ROLES gives 'e' roles",
+        ),
         ({"tls_roles": "a=lobby"}, "OKEY_TLS_REQUIRE_CLIENT_CERT"),
         ({"tls_edge_name": "edge"}, "OKEY_TLS_EDGE_NAME needs OKEY_TLS_REQUIRE_CLIENT_CERT"),
         ({"tls_roles": "a=player"}, "never a player"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from joserfc.jwk import OKPKey, RSAKey
 
+from okey_runtime.audiences import PUBLIC_ROLES, Audiences, audience_for
 from okey_runtime.auth import Role, TokenVerifier, create_signing_key, mint, write_jwks
 from okey_runtime.clock import VirtualClock
 from okey_runtime.keys import JwksFile
@@ -34,12 +35,18 @@ class Issuer:
         return cls(key, jwks, VirtualClock())
 
     def verifier(
-        self, cache_size: int = 100, revocations: Revocations | None = None
+        self,
+        cache_size: int = 100,
+        *services: str,
+        takes_old: bool = False,
+        revocations: Revocations | None = None,
     ) -> TokenVerifier:
+        """As the echo service checks tokens, or the named ones."""
         return TokenVerifier(
             JwksFile(self.jwks),
             issuer=ISSUER,
             clock=self.clock,
+            audiences=Audiences(services or ["echo"], takes_old=takes_old),
             skew_ms=SKEW_MS,
             cache_size=cache_size,
             revocations=revocations,
@@ -53,8 +60,11 @@ class Issuer:
         key: OKPKey | RSAKey | None = None,
         ttl_ms: int = HOUR_MS,
         issuer: str = ISSUER,
-        audience: str = "okey",
+        audience: str | None = None,
     ) -> str:
+        """For the echo service where a role needs a token for one service."""
+        roles = list(roles)
+        callee = "" if PUBLIC_ROLES.issuperset(roles) else "echo"
         return mint(
             key or self.key,
             subject=subject,
@@ -63,7 +73,7 @@ class Issuer:
             ttl_ms=ttl_ms,
             name="Ayşe",
             issuer=issuer,
-            audience=audience,
+            audience=audience_for(callee) if audience is None else audience,
         )
 
     def claims(self, **changes: object) -> dict[str, object]:

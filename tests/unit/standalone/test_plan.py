@@ -56,7 +56,9 @@ def test_every_service_reads_its_settings(
     assert settings.listen_port == PORTS[name].serving
     assert settings.metrics_port == PORTS[name].metrics
     assert settings.token_issuer == DEV_ISSUER
-    assert settings.service_token_file == tmp_path / "tokens" / f"{name}.token"
+    calls_others = name != "bots"
+    assert settings.service_token_dir == (tmp_path / "tokens" / name if calls_others else None)
+    assert settings.service_token_file is None
 
 
 def test_each_store_is_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
