@@ -14,6 +14,7 @@ from okey_runtime.config import Environment
 from okey_runtime.errors import from_rpc_error
 from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
+from okey_runtime.service_token import ServiceTokenMissing
 from services.lobby.app import LobbyApp, LobbyNotConfigured
 from services.lobby.settings import LobbySettings
 from tests.fixtures.issuer import Issuer
@@ -294,6 +295,10 @@ async def test_does_not_start_without_its_settings(tmp_path: Path) -> None:
         rating_address="127.0.0.1:1",
         redis_url=SecretStr("redis://127.0.0.1:1/0"),
     )
-    with pytest.raises(LobbyNotConfigured):
+    with pytest.raises(ServiceTokenMissing, match="OKEY_SERVICE_TOKEN_DIR"):
         async with ServiceServer(LobbyApp(settings)):
+            pass
+    no_redis = settings.model_copy(update={"redis_url": None})
+    with pytest.raises(LobbyNotConfigured, match="OKEY_REDIS_URL"):
+        async with ServiceServer(LobbyApp(no_redis)):
             pass
