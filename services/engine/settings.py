@@ -1,5 +1,6 @@
 """Settings of the engine beside those of every service."""
 
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
@@ -69,14 +70,14 @@ class EngineSettings(ServiceSettings):
 
     _test_only = model_validator(mode="after")(refuse_in_production("clock_factor", "events_off"))
 
-    @model_validator(mode="after")
-    def _production_seals(self) -> Self:
-        if self.is_production and self.seal_keys_file is None:
-            raise ValueError(
-                "production does not start without OKEY_SEAL_KEYS_FILE: make it with okeyctl keys "
-                "rotate, for else seeds of running rounds stand in the database in the clear"
+    def refused(self) -> Iterator[str]:
+        """As of every service, and running rounds that nothing encrypts."""
+        yield from super().refused()
+        if self.seal_keys_file is None:
+            yield (
+                "the engine has no key for running rounds: run okeyctl keys rotate and set "
+                "OKEY_SEAL_KEYS_FILE to its file, or readers of the database learn tiles"
             )
-        return self
 
     @model_validator(mode="after")
     def _is_renewed_in_time(self) -> Self:

@@ -111,7 +111,9 @@ async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
             idempotent=IDEMPOTENT,
         )
         engine = engine_pb2_grpc.TableServiceStub(own)
-        yield AtEngine(EngineSeats(own), engine, await running.wallet())
+        as_engine = await running.channel("engine-service", Role.ENGINE, to="wallet")
+        wallet = wallet_pb2_grpc.WalletServiceStub(as_engine)
+        yield AtEngine(EngineSeats(own), engine, wallet)
         await own.close()
 
 

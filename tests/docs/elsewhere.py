@@ -42,6 +42,9 @@ ELSEWHERE: Final = {
         "examples/README.md",
         "TOKEN=$(.venv/bin/okeyctl token --player web) node examples/web/first_table.js",
     ): "tests/docs/test_web.py runs it",
+    ("docs/security.md", "make attack"): (
+        "takes minutes and a network namespace; tests/attack/test_attack.py runs it in short"
+    ),
     ("docs/fairness.md", 'import { createHash, createHmac } from "node:crypto";'): (
         "tests/docs/test_fairness.py runs it"
     ),
@@ -50,6 +53,7 @@ ELSEWHERE: Final = {
 
 OKEYCTL: Final = {
     "demo": "a gate of its own, `make demo`; tests/e2e/test_demo.py",
+    "keys drop": "needs a key that is no longer used; tests/unit/okeyctl/test_key_commands.py",
     "wallet approvals approve": "needs a limit; tests/unit/okeyctl/test_wallet_commands.py runs it",
     "wallet approvals reject": "needs a limit; tests/unit/okeyctl/test_wallet_commands.py runs it",
 }
