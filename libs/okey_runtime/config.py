@@ -113,11 +113,11 @@ class ServiceSettings(GuardedSettings, DialSettings):
     """How many calls of one RPC, or messages of its streams, a player may make in a second."""
     calls_burst: PositiveInt = 200
     """How many of them may come at once after a pause."""
-    cost_per_s: PositiveInt = 200
+    cost_per_s: PositiveInt = 250
     """The budget of a player or an integrator: what its calls may cost in a second, all RPCs
     together; see ``AccessTable``.
     """
-    cost_burst: PositiveInt = 2_000
+    cost_burst: PositiveInt = 2_500
     """What they may cost at once after a pause."""
     bad_tokens_per_s: PositiveInt = 100
     """How many bad tokens a host may show in a second before none of its is looked at that was not

@@ -85,8 +85,8 @@ class CallLimits:
     streams: int
     calls: int
     call_ms: int
-    cost_per_s: int = 200
-    cost_burst: int = 2_000
+    cost_per_s: int = 250
+    cost_burst: int = 2_500
 
 
 class Buckets:

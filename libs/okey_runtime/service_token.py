@@ -5,6 +5,7 @@ any time. ``own_tokens`` says which file it is for which callee.
 # gRPC's call classes are generic to the type checker only.
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
@@ -114,6 +115,17 @@ class _UnaryStream(_WithToken, grpc.aio.UnaryStreamClientInterceptor):
         return await continuation(self._add(client_call_details), request)
 
 
+def _stop_sending(call: object) -> None:
+    """End the task that sends a call's messages.
+
+    gRPC leaves it waiting for more of them when the server ends the call. The collector would
+    destroy it while it is pending, at a moment and in a task that have nothing to do with it.
+    """
+    sending: asyncio.Task[None] | None = getattr(call, "_async_request_poller", None)
+    if sending is not None:
+        sending.cancel()
+
+
 class _StreamUnary(_WithToken, grpc.aio.StreamUnaryClientInterceptor):
     async def intercept_stream_unary(
         self,
@@ -124,7 +136,9 @@ class _StreamUnary(_WithToken, grpc.aio.StreamUnaryClientInterceptor):
         client_call_details: _Details,
         request_iterator: AsyncIterable[_Request] | Iterable[_Request],
     ) -> grpc.aio.StreamUnaryCall[_Request, _Response]:
-        return await continuation(self._add(client_call_details), request_iterator)
+        call = await continuation(self._add(client_call_details), request_iterator)
+        call.add_done_callback(_stop_sending)
+        return call
 
 
 class _StreamStream(_WithToken, grpc.aio.StreamStreamClientInterceptor):
@@ -137,4 +151,6 @@ class _StreamStream(_WithToken, grpc.aio.StreamStreamClientInterceptor):
         client_call_details: _Details,
         request_iterator: AsyncIterable[_Request] | Iterable[_Request],
     ) -> grpc.aio.StreamStreamCall[_Request, _Response]:
-        return await continuation(self._add(client_call_details), request_iterator)
+        call = await continuation(self._add(client_call_details), request_iterator)
+        call.add_done_callback(_stop_sending)
+        return call

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from okey_runtime.audiences import audience_for
 from okey_runtime.auth import create_signing_key, mint, write_jwks
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import SystemClock
@@ -105,6 +106,7 @@ async def target(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Targ
             now_ms=clock.now_ms(),
             ttl_ms=3_600_000,
             issuer="https://login.example",
+            audience=audience_for("bots"),
         )
         address = json.loads(address_file.read_text())["grpc"]
         target = Target(process, address, log, operator)

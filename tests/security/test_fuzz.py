@@ -56,13 +56,19 @@ class Report:
             self.faults.append(f"{said}; sent {[p.hex() for p in shot.payloads]}")
         elif outcome.is_refused and changed and not _gave_the_seat_back(outcome):
             self.faults.append(f"{said} was refused and changed something")
-        elif outcome.is_refused and not outcome.reason and not shot.rpc.service.startswith("grpc."):
+        elif outcome.is_refused and not outcome.reason and not _is_grpcs_own(shot, outcome):
             self.faults.append(f"{said} was refused without a reason")
 
     def told(self) -> str:
         inputs = ", ".join(f"{count:,} of {kind}" for kind, count in sorted(self.inputs.items()))
         codes = ", ".join(f"{code} {count:,}" for code, count in self.codes.most_common())
         return f"{sum(self.inputs.values()):,} inputs to {len(self.rpcs)} RPCs ({inputs}): {codes}"
+
+
+def _is_grpcs_own(shot: Shot, outcome: Outcome) -> bool:
+    """Whether gRPC refused it by itself: its own services, and messages beyond its limit."""
+    is_too_large = outcome.message.startswith("SERVER: Received message larger than max")
+    return shot.rpc.service.startswith("grpc.") or is_too_large
 
 
 def _gave_the_seat_back(outcome: Outcome) -> bool:

@@ -10,7 +10,7 @@ from okey_runtime.config import ServiceSettings
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import Metadata, fixed_token
 from tests.unit.runtime.caller import KINDS, Caller
-from tests.unit.runtime.echo import SERVICE, UNARY, EchoApp, ask
+from tests.unit.runtime.echo import BIDI, SERVICE, UNARY, EchoApp, ask
 from tests.unit.runtime.tokens import Issuer
 
 
@@ -124,3 +124,21 @@ async def test_a_channel_finds_a_server_that_has_come_back(
                 call = caller.call(UNARY, ask(), timeout_s=5)
                 assert await asyncio.wait_for(call, timeout=5) == ["ayse"]
             assert (await caller.failure(UNARY, ask())).code is grpc.StatusCode.UNAVAILABLE
+
+
+async def test_nothing_is_sent_any_more_once_the_server_has_ended_a_stream(
+    server: ServiceServer, issuer: Issuer
+) -> None:
+    """Else a task waits for messages until the collector destroys it in the midst of another."""
+    token = fixed_token(issuer.token("ayse"))
+    async with open_channel(server.address, token=token) as channel:
+        call: Any = channel.stream_stream(BIDI)()
+        await call.write(b"\xff")
+        assert await call.code() is grpc.StatusCode.INVALID_ARGUMENT
+        sending = [
+            task
+            for task in asyncio.all_tasks()
+            if "_consume_request_iterator" in repr(task.get_coro())
+        ]
+        async with asyncio.timeout(10):
+            await asyncio.gather(*sending, return_exceptions=True)
