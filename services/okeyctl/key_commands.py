@@ -1,5 +1,6 @@
 """``okeyctl keys``: the file of keys that running rounds are encrypted with in the database."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from okey_runtime.seal_keys import (
     write_seal_keys,
 )
 from services.okeyctl.ending import refusals, refuse
+from services.okeyctl.options import AsJsonLines
 
 app = typer.Typer(
     help="Keys of running rounds.",
@@ -50,12 +52,13 @@ def rotate(file: File) -> None:
 
 
 @app.command("list")
-def show(file: File) -> None:
-    """Show the keys, newest first: the id, and the day when it was made; no secret."""
+def show(file: File, as_json: AsJsonLines = False) -> None:
+    """Show ids and days of the keys, newest first; no secret."""
     with refusals():
         keys = read_seal_keys(file)
     for key in keys:
-        print(key.key_id, key.made)
+        shown = {"key_id": key.key_id, "made": key.made}
+        print(json.dumps(shown) if as_json else f"{key.key_id} {key.made}")
 
 
 @app.command()

@@ -28,7 +28,7 @@ OKEYCTL = Path(sys.executable).with_name("okeyctl")
 
 JSON_ALREADY = {"hands", "player export", "config check"}
 """Their whole output is JSON."""
-NO_FACTS = {"demo", "token", "wallet chain-key"}
+NO_FACTS = {"demo", "token", "wallet chain-key", "keys rotate", "keys drop"}
 """They make something and tell nothing that a program would read."""
 
 
