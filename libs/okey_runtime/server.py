@@ -107,12 +107,14 @@ class ServiceServer:
         self.verifier: Final[TokenVerifier] = trust.verifier
         self.tokens: Final[OwnTokens] = trust.tokens
         """By which this service is known to those that it calls."""
+        self.gate: Final = Gate(_limits(self.settings), self.clock)
+        """Counts the calls; a service with another door counts there too."""
         self.grpc: Final = grpc.aio.server(
             interceptors=[
                 CallInterceptor(
                     trust.callers(),
                     app.access | HEALTH | _reflection(self.settings) | status_servicer.ACCESS,
-                    Gate(_limits(self.settings), self.clock),
+                    self.gate,
                     Arrivals(self.settings.first_message_ms, share=self.settings.calls_burst),
                 ),
             ],

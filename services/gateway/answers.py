@@ -8,11 +8,11 @@ from starlette.responses import Response
 
 from okey.errors import quoted
 from okey_runtime.errors import MalformedRequest, RpcFailure
+from okey_runtime.requests import RequestTooLarge
 from services.gateway.failures import error_object, http_status
 from services.gateway.wire import Json, read_object
 
 _JSON: Final = "application/json"
-_MOST_BYTES: Final = 64 << 10
 
 
 def answer(content: Json) -> Response:
@@ -25,29 +25,28 @@ def refusal(failure: RpcFailure, status: int | None = None) -> Response:
     return _response(error_object(failure), status or http_status(failure))
 
 
-async def body_of(request: Request) -> Json:
+async def body_of(request: Request, most_bytes: int) -> Json:
     """The object that a request holds.
 
     Raises:
-        MalformedRequest: it holds something else, or too much.
+        MalformedRequest: it holds something else.
+        RequestTooLarge: it is longer than that, and was not parsed.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _JSON:
         # A form of another origin could send other types without asking first.
         raise MalformedRequest(f"the content type is {_JSON}, not {quoted(kind)}")
     declared = request.headers.get("content-length", "0")
-    if not declared.isdecimal() or int(declared) > _MOST_BYTES:
-        raise _too_long()
+    if not declared.isdecimal():
+        raise MalformedRequest(f"the content length is a number, not {quoted(declared)}")
+    if int(declared) > most_bytes:
+        raise RequestTooLarge(int(declared), most_bytes)
     content = bytearray()
     async for chunk in request.stream():
         content += chunk
-        if len(content) > _MOST_BYTES:
-            raise _too_long()
+        if len(content) > most_bytes:
+            raise RequestTooLarge(len(content), most_bytes)
     return read_object(bytes(content))
-
-
-def _too_long() -> MalformedRequest:
-    return MalformedRequest(f"a request has at most {_MOST_BYTES} bytes")
 
 
 def _response(content: Json, status: int) -> Response:

@@ -100,7 +100,7 @@ class GatewayApp:
         pace = Buckets(settings.calls_per_s, settings.calls_burst, host.clock)
         callers = self._callers(host)
         self._shared = Shared(
-            self._client, callers, host.revocations, sessions, bounds, host.clock, pace
+            self._client, callers, host.revocations, sessions, bounds, host.clock, pace, host.gate
         )
         port = self._port(host)
         web = make_web(

@@ -16,7 +16,7 @@ from okey_runtime.bad_tokens import TooManyBadTokens
 from okey_runtime.clock import Clock
 from okey_runtime.errors import MalformedRequest, Unauthenticated
 from okey_runtime.identity import Identity
-from okey_runtime.limits import Buckets
+from okey_runtime.limits import Buckets, Gate
 from okey_runtime.logging import log_context
 from okey_runtime.revocation import Revocations
 from okey_runtime.trace import adopt_trace
@@ -58,6 +58,8 @@ class Shared:
     clock: Clock
     pace: Buckets
     """How fast a player's frames are read, all its connections together."""
+    gate: Gate
+    """How often a player may make calls over HTTP."""
 
 
 class Session:

@@ -65,7 +65,7 @@ def make_web(
         return await sign_in(request, guests, shared.callers)
 
     async def rpc(request: Request) -> Response:
-        return await call(request, shared.client, shared.callers)
+        return await call(request, shared.client, shared.callers, shared.gate)
 
     async def socket(connection: WebSocket) -> None:
         await connection.accept()

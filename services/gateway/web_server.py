@@ -13,7 +13,8 @@ from services.gateway.heads import MOST_HEAD_BYTES
 from services.gateway.stay import Port
 from services.gateway.web_http import PortConfig
 
-MAX_FRAME_BYTES: Final = 64 << 10
+MAX_FRAME_BYTES: Final = 8 << 10
+"""A hello with the longest token and a table; every other kind of frame is smaller."""
 _PING_EVERY_S: Final = 20.0
 _STOP_WITHIN_S: Final = 2
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from okey_runtime.clock import VirtualClock
+from okey_runtime.clock import SystemClock, VirtualClock
 from okey_runtime.library_noise import LibraryNoise
 from okey_runtime.line_quota import LineQuota
 from services.gateway.settings import GatewaySettings
@@ -79,8 +79,10 @@ async def test_a_body_is_asked_for_only_where_it_is_read(tmp_path: Path) -> None
         assert (await stranger.rest()).startswith(b"HTTP/1.1 401 ")
         ada = RPC + b"authorization: Bearer " + token + b"\r\n" + expecting
         too_long = await gateway.stranger()
-        await too_long.say(ada + b"70000\r\n\r\n")
-        assert (await too_long.rest()).startswith(b"HTTP/1.1 400 ")
+        await too_long.say(ada + b"4097\r\n\r\n")
+        told = await too_long.rest()
+        assert told.startswith(b"HTTP/1.1 400 ")
+        assert b'"reason":"REQUEST_TOO_LARGE"' in told
         fitting = await gateway.stranger()
         await fitting.say(ada + b"2\r\n\r\n")
         assert (await fitting.head()).startswith(b"HTTP/1.1 100 ")
@@ -89,16 +91,54 @@ async def test_a_body_is_asked_for_only_where_it_is_read(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "body", [b"[" * 60_000, b'{"a":' * 10_000, b'{"table_id":' + b"1" * 60_000 + b"}"]
+    ("body", "reason"),
+    [
+        (b"[" * 4_000, b"MALFORMED_REQUEST"),
+        (b'{"a":' * 800, b"MALFORMED_REQUEST"),
+        (b'{"table_id":' + b"1" * 4_000 + b"}", b"MALFORMED_REQUEST"),
+        (b'{"table_id":"' + b"a" * 4_096 + b'"}', b"REQUEST_TOO_LARGE"),
+    ],
 )
-async def test_deep_and_long_bodies_are_refused(tmp_path: Path, body: bytes) -> None:
+async def test_deep_and_long_bodies_are_refused(tmp_path: Path, body: bytes, reason: bytes) -> None:
     async with alone(tmp_path) as gateway:
         token = gateway.issuer.token("ada").encode()
         head = RPC + b"connection: close\r\nauthorization: Bearer " + token
         length = b"\r\ncontent-length: %d\r\n\r\n" % len(body)
-        answer = await gateway.exchange(head + length + body)
-        assert answer.startswith(b"HTTP/1.1 400 ")
-        assert b"MALFORMED_REQUEST" in answer
+        for rest in (length + body, b"\r\ntransfer-encoding: chunked\r\n\r\n" + chunks(body)):
+            answer = await gateway.exchange(head + rest)
+            assert answer.startswith(b"HTTP/1.1 400 ")
+            assert b'"reason":"%s"' % reason in answer
+
+
+def chunks(body: bytes) -> bytes:
+    """The body in one chunk."""
+    return b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        ({"calls_per_s": 1, "calls_burst": 2}, b"RATE_LIMITED"),
+        ({"cost_per_s": 1, "cost_burst": 2}, b"BUDGET_SPENT"),
+    ],
+)
+async def test_a_player_who_calls_too_often_is_refused_before_its_body_is_read(
+    tmp_path: Path, limits: dict[str, int], reason: bytes
+) -> None:
+    async with alone(tmp_path, VirtualClock(SystemClock().now_ms()), **limits) as gateway:
+
+        async def answer_to(player: str) -> bytes:
+            token = gateway.issuer.token(player).encode()
+            head = RPC + b"connection: close\r\nauthorization: Bearer " + token
+            return await gateway.exchange(head + b"\r\ncontent-length: 2\r\n\r\n[]")
+
+        for _ in range(2):
+            assert b"MALFORMED_REQUEST" in await answer_to("ada")
+        refused = await answer_to("ada")
+        assert refused.startswith(b"HTTP/1.1 429 ")
+        assert b'"reason":"%s"' % reason in refused
+        assert b'"retry_after_ms":' in refused
+        assert b"MALFORMED_REQUEST" in await answer_to("bea"), "each player has its own"
 
 
 UPGRADE = b"connection: upgrade\r\nupgrade: websocket\r\n"
