@@ -66,6 +66,11 @@ class Revocation:
         """What the entry is about."""
         return ("token", self.token_id) if self.token_id else ("player", self.player)
 
+    @property
+    def reach(self) -> tuple[int, int]:
+        """Of two entries about the same the one that reaches further counts."""
+        return self.issued_before_ms, self.until_ms
+
     def covers(self, identity: Identity) -> bool:
         """Whether the caller's token is one of those that the entry ends."""
         if self.token_id:
@@ -151,9 +156,14 @@ class Revocations:
             self._forget(stream)
 
     def take(self, entries: Iterable[Revocation]) -> None:
-        """Add entries, each in the place of an older one about the same; their streams end."""
+        """Add entries, each in the place of one about the same that reaches less far; their streams
+        end.
+        """
         for entry in entries:
             if entry.until_ms <= self._clock.now_ms():
+                continue
+            known = self._entries.get(entry.key)
+            if known is not None and known.reach >= entry.reach:
                 continue
             self._entries[entry.key] = entry
             for stream in tuple(self._streams.get(entry.key, ())):

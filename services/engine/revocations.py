@@ -21,6 +21,8 @@ from services.engine.set_based import put
 
 MOST: Final = 100_000
 """Entries; each costs every process that follows the list about 500 bytes."""
+MOST_REPLACED: Final = MOST // 2
+"""Of these, entries that a newer session made: players must not keep operators' out."""
 PAGE: Final = 1_000
 
 _WRITES: Final = Isolation.READ_COMMITTED
@@ -138,10 +140,10 @@ def note(connection: Connection, entry: Revocation) -> Noted:
     same = and_(revocations.c.kind == kind, revocations.c.id == name)
     row = connection.execute(select(revocations).where(same)).first()
     known = None if row is None else _entry(row)
-    if known is None:
-        _refuse_if_full(connection)
-    elif (known.issued_before_ms, known.until_ms) >= (entry.issued_before_ms, entry.until_ms):
+    if known is not None and known.reach >= entry.reach:
         return Noted(known, changed=False)
+    if known is None or (entry.is_replaced and not known.is_replaced):
+        _refuse_if_full(connection, entry.is_replaced)
     values = {
         "kind": kind,
         "id": name,
@@ -154,9 +156,12 @@ def note(connection: Connection, entry: Revocation) -> Noted:
     return Noted(entry, changed=True)
 
 
-def _refuse_if_full(connection: Connection) -> None:
-    entries = connection.execute(select(func.count()).select_from(revocations)).scalar_one()
-    if entries >= MOST:
+def _refuse_if_full(connection: Connection, is_replaced: bool) -> None:
+    count = select(func.count()).select_from(revocations)
+    if is_replaced:
+        count = count.where(revocations.c.is_replaced.is_(True))
+    entries = connection.execute(count).scalar_one()
+    if entries >= (MOST_REPLACED if is_replaced else MOST):
         raise RevocationsFull(
             f"{entries} players or tokens are revoked, as many as every service keeps: to end all "
             "tokens of a key at once, take it out of the JWKS file"

@@ -141,6 +141,24 @@ async def test_a_full_list_takes_no_more_but_what_reaches_further(
     assert {each.player for each in await world.stored()} == {"ayse", "mehmet"}
 
 
+async def test_sessions_leave_operators_their_places(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does a newer session take the place of an operator's entry, once theirs are used up."""
+    monkeypatch.setattr(revocations, "MOST", 4)
+    monkeypatch.setattr(revocations, "MOST_REPLACED", 2)
+    await world.list.revoke_player("zoe", world.clock.now_ms() - 50_000)
+    for player in ("ayse", "mehmet", "can", "zoe"):
+        for ago_ms in (9_000, 1_000):
+            await world.sessions.enter(world.token(ago_ms=ago_ms, player=player))
+    stored = {each.player: each.is_replaced for each in await world.stored()}
+    assert stored == {"zoe": False, "ayse": True, "mehmet": True}
+    assert (await world.list.revoke_player("eda")).changed
+    assert (await world.list.revoke_player("ayse")).changed
+    with pytest.raises(RevocationsFull):
+        await world.list.revoke_player("fatma")
+
+
 async def test_many_at_once_are_all_found_by_whoever_follows(world: World) -> None:
     """Positions become visible in their order, so a cursor passes over nothing."""
     other = world.beside()

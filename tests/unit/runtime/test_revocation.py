@@ -102,6 +102,20 @@ def test_an_entry_takes_the_place_of_an_older_one(
     assert revocations.refusal(caller(clock, issued_ms=now_ms - 1)) is not None
 
 
+async def test_an_older_entry_that_comes_later_takes_nothing_back(
+    clock: VirtualClock, revocations: Revocations
+) -> None:
+    now_ms = clock.now_ms()
+    newest = Revocation(now_ms + HOUR_MS, "ayse", now_ms)
+    revocations.take([newest, Revocation(now_ms + HOUR_MS - 9, "ayse", now_ms - 9)])
+    assert revocations.refusal(caller(clock, issued_ms=now_ms - 1)) is not None
+    long_lived = Revocation(now_ms + 2 * HOUR_MS, token_id="t-2")
+    revocations.take([long_lived, Revocation(now_ms + HOUR_MS, token_id="t-2")])
+    clock.advance_ms(HOUR_MS)
+    revocations.heard()
+    assert isinstance(revocations.refusal(caller(clock, token_id="t-2")), TokenRevoked)
+
+
 def test_entries_are_dropped_once_their_tokens_have_expired(
     clock: VirtualClock, revocations: Revocations
 ) -> None:
