@@ -36,12 +36,13 @@ class Role(StrEnum):
 SERVICE_ROLES: Final = frozenset({Role.LOBBY, Role.ENGINE, Role.WALLET, Role.RATING, Role.BOTS})
 """What a service is to the others that it calls."""
 
+_RESERVED_NAMES: Final = SERVICE_ROLES | {Role.GATEWAY, Role.IDENTITY}
 _RESERVED: Final = re.compile(r"(house|system|bots?|player|escrow|pot|kasa):.*", re.DOTALL)
 
 
 def is_reserved(subject: str) -> bool:
     """Whether the id is the house's, a service's or an account's name, and so never a player's."""
-    return subject in SERVICE_ROLES or _RESERVED.fullmatch(subject) is not None
+    return subject in _RESERVED_NAMES or _RESERVED.fullmatch(subject) is not None
 
 
 def refuse_reserved(player_id: str) -> None:

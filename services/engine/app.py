@@ -23,7 +23,7 @@ from okey_runtime.database import Database
 from okey_runtime.logging import get_logger
 from okey_runtime.migrations import check_schema, migrate
 from okey_runtime.patience import until_there
-from okey_runtime.revocation_feed import follow_revocations
+from okey_runtime.revocation_feed import RevocationFeed, follow_revocations
 from okey_runtime.server import ServiceServer
 from services.engine import (
     event_servicer,
@@ -117,6 +117,7 @@ class EngineApp:
         self._events: EventServicer | None = None
         self._sharing: Sharing | None = None
         self._peers: Peers | None = None
+        self._revoked: RevocationFeed | None = None
 
     @property
     def settings(self) -> EngineSettings:
@@ -176,6 +177,8 @@ class EngineApp:
         archiving = Archiving(Archive(self._database), clock, settings.archive_after_ms)
         host.spawn(archiving.run(), "archiving")
         self._serve(host, parts, clock, Routes(membership, clock, parts.sharing.look))
+        assert self._revoked is not None, "it is served"
+        await until_there(self._revoked.catch_up)
         tell_engine(
             host.status, settings.engine_name, parts.tables, parts.standstill, parts.journal.seals
         )
@@ -319,7 +322,7 @@ class EngineApp:
         revocations_pb2_grpc.add_RevocationServiceServicer_to_server(
             RevocationServicer(revoked), host.grpc
         )
-        follow_revocations(host, revoked.follow)
+        self._revoked = follow_revocations(host, revoked.follow)
         return revoked
 
     def _sessions(self, host: ServiceServer) -> Sessions | None:

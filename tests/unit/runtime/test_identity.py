@@ -54,7 +54,8 @@ def test_a_public_call_has_no_caller_even_after_another() -> None:
 @pytest.mark.parametrize(
     "player_id",
     [
-        "house:rake", "house:", "system:issuance", "bot:7", "bots:7", "bots", "engine",
+        "house:rake", "house:", "system:issuance", "bot:7", "bots:7", "bots", "engine", "gateway",
+        "identity",
         "player:ayse", "escrow:t", "pot:t-1", "kasa:t",
     ],
 )  # fmt: skip
