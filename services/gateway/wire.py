@@ -4,7 +4,6 @@ from typing import Any, Final, TypeVar
 
 import orjson
 from google.protobuf import json_format
-from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 
 from buf.validate import validate_pb2
@@ -43,7 +42,7 @@ def most_json_bytes(method: str) -> int:
     return max(LEAST_BYTES, _BYTES_FOR_ONE * most_bytes(method))
 
 
-def _refuse_long_lists(content: Json, of: Descriptor) -> None:
+def _refuse_long_lists(content: Json, of: Any) -> None:
     """Only items of lists are without number in a few bytes, and each costs as much as a field."""
     for name, value in content.items():
         field = of.fields_by_name.get(name) or of.fields_by_camelcase_name.get(name)
