@@ -318,6 +318,7 @@ def _identity(claims: Mapping[str, object], audiences: Audiences, skew_ms: int) 
         int(cast(float, claims["iat"]) * 1000),
         _id_in(claims, "jti"),
         _id_in(claims, "sid"),
+        has_token=True,
     )
 
 

@@ -62,12 +62,14 @@ class PlayerReserved(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A caller whose token has been verified.
+    """A caller whose token or certificate has been verified.
 
     ``name`` is fit to be shown (see ``display_name``), "" for none. ``expires_ms``, since the
     epoch, is when the token is no longer taken, by calls and by open streams alike: its ``exp`` and
     the allowed skew of clocks. ``issued_ms`` is its ``iat``; ``token_id`` its ``jti`` and
     ``session_id`` its ``sid``, "" for none. A certificate has none of the three.
+    ``has_token`` says that a token named the caller: a certificate alone may be shared by several
+    people, so it proves nobody to be another person.
     """
 
     subject: str
@@ -77,6 +79,7 @@ class Identity:
     issued_ms: int = 0
     token_id: str = ""
     session_id: str = ""
+    has_token: bool = False
 
     @property
     def player(self) -> str:

@@ -33,7 +33,8 @@ class Peers:
     """Callers by their certificates; ``roles`` says what each DNS name may.
 
     ``is_encrypted`` says whether connections have TLS at all: then every service's role is bound to
-    a certificate, and an operator's as soon as ``roles`` names a certificate of theirs.
+    a certificate, and an operator's or an identity provider's as soon as ``roles`` names a
+    certificate of theirs.
     ``takes_alone`` lets a certificate with roles call without a token. Over a certificate with the
     role ``forwarder`` others' tokens are taken: it has checked them before it passed them on.
     """

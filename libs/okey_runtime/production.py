@@ -147,15 +147,33 @@ def _unsafe_store(variable: str, text: str) -> Iterator[tuple[Unsafe, str]]:
                 Unsafe.PLAINTEXT_STORES,
                 f"{variable} leads to {', '.join(remote)} without TLS: {_advice(kind)}",
             )
-    password = str(url.password or "").lower()
-    if password and (password in _KNOWN_PASSWORDS or password == (url.username or "").lower()):
+        elif remote and kind == "rediss" and _is_unchecked(url):
+            yield (
+                Unsafe.PLAINTEXT_STORES,
+                f"{variable} leads to {', '.join(remote)} and does not check its certificate: "
+                "take ssl_cert_reqs and ssl_check_hostname away",
+            )
+    user = (url.username or "").lower()
+    passwords = {str(each).lower() for each in (url.password, *_queried(url, "password")) if each}
+    if passwords & (_KNOWN_PASSWORDS | {user}):
         yield Unsafe.KNOWN_PASSWORDS, f"{variable} has a password that everybody knows: change it"
 
 
 def _hosts(url: URL) -> Iterable[str]:
-    several = url.query.get("host", ())
-    named = (several,) if isinstance(several, str) else several
-    yield from filter(None, (url.host, *(host.rpartition(":")[0] or host for host in named)))
+    named = (host.rpartition(":")[0] or host for host in _queried(url, "host"))
+    yield from filter(None, (url.host, *named))
+
+
+def _queried(url: URL, name: str) -> tuple[str, ...]:
+    found = url.query.get(name, ())
+    return (found,) if isinstance(found, str) else tuple(found)
+
+
+def _is_unchecked(url: URL) -> bool:
+    """Whether Redis would take anybody's certificate."""
+    reqs = {each.lower() for each in _queried(url, "ssl_cert_reqs")}
+    hostname = {each.lower() for each in _queried(url, "ssl_check_hostname")}
+    return bool(reqs - {"required"} or hostname & {"", "0", "f", "false", "n", "no"})
 
 
 def _is_local(host: str) -> bool:

@@ -8,6 +8,7 @@ rotates and shows such files.
 import os
 import secrets
 from base64 import b64decode, b64encode
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -35,6 +36,11 @@ class SealKey:
     def key_id(self) -> str:
         """Eight hexadecimal digits that tell nothing of the secret."""
         return sha256(b"okey-seal-key-id\0" + self.secret).hexdigest()[:8]
+
+
+def is_published(keys: Iterable[SealKey]) -> bool:
+    """Whether one of the keys is written for development, as deploy/overlays/dev publishes it."""
+    return any(key.secret.startswith(b"dev-only") for key in keys)
 
 
 def key_number(key_id: str) -> int:

@@ -145,6 +145,10 @@ LOST_SEEDS: Final = Counter(
     "MATCH_VOIDED, SEED_REPLACED.",
     ("outcome",),
 )
+UNSEALED_MEMBERS: Final = Gauge(
+    "okey_engine_unsealed_members",
+    "Living engines that tell of no seal key, as an engine with keys sees them.",
+)
 OLDER_SEALS: Final = Gauge(
     "okey_engine_older_sealed_tables",
     "Tables in memory whose seed is encrypted with another key than the newest of the file.",

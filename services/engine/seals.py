@@ -6,33 +6,33 @@ read from then on without any key. What is lost with the file is running rounds,
 ADR 18 says why.
 """
 
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from hashlib import sha256
 from typing import Final
 
-from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from okey.api.journal.v1 import journal_pb2
 from okey.errors import Unavailable
 from okey.table.events import Event, RoundDealt, TileDrawn
 from okey.table.hidden import fresh_seed, hides, masked
 from okey.table.state import TableState
-from okey_runtime.codec import UndecodableMessage
 from okey_runtime.logging import get_logger
 from okey_runtime.seal_keys import SealKey, SealKeysFile, key_number
 from services.engine.archive import StoredRow
-from services.engine.metrics import LOST_SEEDS
+from services.engine.metrics import LOST_SEEDS, UNSEALED_MEMBERS
 from services.engine.record import Row, encode_event, encode_events
+from services.engine.seal_boxes import (
+    SealBroken,
+    commitment,
+    key_for,
+    put_in_box,
+    round_of,
+    take_out,
+)
 from services.engine.shards import Member
 
-_NONCE_BYTES: Final = 12
-_ROUND_BYTES: Final = 8
 _SEED_CASES: Final = ("table_opened", "round_ended", "match_voided", "table_taken_over")
 _SNAPSHOT_MARK: Final = b"\x01"
 _KEY_ID_BYTES: Final = 8
@@ -40,10 +40,6 @@ _MANY_DRAWS: Final = 2_048
 """More than there are different draws."""
 
 _log = get_logger(__name__)
-
-
-class SealBroken(UndecodableMessage):
-    """What was encrypted does not decrypt with its own key: somebody has changed or moved it."""
 
 
 class SealKeyElsewhere(Unavailable):
@@ -70,8 +66,11 @@ class Seals:
     def __init__(self, file: SealKeysFile | None = None) -> None:
         self._file = file
         self._members: Collection[frozenset[int]] = ()
+        self._has_begun = False
+        self._without: tuple[str, ...] = ()
         self.current: SealKey | None = None
-        """What new seeds are encrypted with; None: nothing is, since an engine could not read it.
+        """What new seeds are encrypted with; None: nothing is, since an engine could not read it
+        and nothing was encrypted before.
         """
 
     @property
@@ -88,28 +87,50 @@ class Seals:
     def follow(self, living: Iterable[Member]) -> None:
         """These engines live: the newest key that all of them have is the current one.
 
-        One without any key is of a release that cannot read what is encrypted, or is being
-        tested; one with other keys only can read nothing of ours in any case.
+        One without any key is of a release that cannot read what is encrypted. Until all have had
+        keys, or something encrypted was read, nothing is encrypted for its sake. From then on it
+        does not count: a row of the database must not turn encryption off.
         """
         if self._file is None:
             return
         self._file.reload_if_changed()
-        self._members = [
-            frozenset(n for n in member.events if n >= key_number("0")) for member in living
-        ]
+        keys = {
+            member.engine: frozenset(n for n in member.events if n >= key_number("0"))
+            for member in living
+        }
+        self._members = tuple(keys.values())
+        self._has_begun |= bool(keys) and all(self._members)
+        self._choose()
+        self._tell(tuple(sorted(engine for engine, numbers in keys.items() if not numbers)))
+
+    def _choose(self) -> None:
+        if self._file is None:
+            return
         known = self.current
-        if not all(self._members):
-            self.current = None
-        else:
+        if self._has_begun or all(self._members):
             common = (
                 key
                 for key in self._file.keys
-                if all(key_number(key.key_id) in numbers for numbers in self._members)
+                if all(key_number(key.key_id) in numbers for numbers in self._members if numbers)
             )
             self.current = next(common, self._file.keys[0])
+        else:
+            self.current = None
         if known != self.current:
             key_id = self.current.key_id if self.current is not None else ""
             _log.info("seal_key_chosen", key_id=key_id)
+
+    def _tell(self, without: tuple[str, ...]) -> None:
+        UNSEALED_MEMBERS.set(len(without))
+        if without and without != self._without:
+            _log.error("members_without_seal_keys", engines=without, encrypts=self._has_begun)
+        self._without = without
+
+    def _begin(self) -> None:
+        """Something encrypted was read: what is written from now on is encrypted too."""
+        if not self._has_begun:
+            self._has_begun = True
+            self._choose()
 
     def key(self, key_id: str) -> SealKey | None:
         """The key of that id, if the file has it."""
@@ -152,7 +173,8 @@ class Seals:
         records = [journal_pb2.Record.FromString(row.payload) for row in rows]
         if not any(record.sealed for record in records):
             return Opened(list(rows))
-        opening = _Opening(self, table_id, {_round_of(_commitment(seed)): seed for seed in seeds})
+        self._begin()
+        opening = _Opening(self, table_id, {round_of(commitment(seed)): seed for seed in seeds})
         for record in records:
             opening.learn(record)
         for row, record in zip(rows, records, strict=True):
@@ -169,19 +191,20 @@ class Seals:
         """A snapshot as it is kept."""
         if self.current is None:
             return content
-        box = _box(_key_for(self.current.secret, "snapshot", table_id), content, f"{seq}")
+        box = put_in_box(key_for(self.current.secret, "snapshot", table_id), content, f"{seq}")
         return _SNAPSHOT_MARK + self.current.key_id.encode() + box
 
     def open_snapshot(self, table_id: str, seq: int, payload: bytes) -> bytes | None:
         """The snapshot again; None where its key is not here. Raises ``SealBroken``."""
         if not payload.startswith(_SNAPSHOT_MARK):
             return payload
+        self._begin()
         start = len(_SNAPSHOT_MARK)
         key = self.key(payload[start : start + _KEY_ID_BYTES].decode("ascii", "replace"))
         if key is None:
             return None
         box = payload[start + _KEY_ID_BYTES :]
-        return _unbox(_key_for(key.secret, "snapshot", table_id), box, f"{seq}")
+        return take_out(key_for(key.secret, "snapshot", table_id), box, f"{seq}")
 
 
 class TableSeal:
@@ -220,14 +243,14 @@ class TableSeal:
         self, seed: bytes, seq: int, index: int, event: Event
     ) -> journal_pb2.SealedPart:
         if seed != self._seed or self._key is None:
-            self._seed, self._round = seed, _round_of(_commitment(seed))
-            self._key = _key_for(seed, "round", self._table_id)
-        box = _box(self._key, encode_event(event), f"{seq} {index}")
+            self._seed, self._round = seed, round_of(commitment(seed))
+            self._key = key_for(seed, "round", self._table_id)
+        box = put_in_box(self._key, encode_event(event), f"{seq} {index}")
         return journal_pb2.SealedPart(event=index, round=self._round, box=box)
 
     def _under(self, key: SealKey, seq: int, index: int, seed: bytes) -> journal_pb2.SealedPart:
         self.key_id = key.key_id
-        box = _box(_key_for(key.secret, "seed", self._table_id), seed, f"{seq} {index}")
+        box = put_in_box(key_for(key.secret, "seed", self._table_id), seed, f"{seq} {index}")
         return journal_pb2.SealedPart(event=index, key=key.key_id, box=box)
 
 
@@ -246,7 +269,7 @@ class _Opening:
         """Take the seeds that stand there in the clear."""
         for stored in record.events:
             for seed in _clear_seeds(stored):
-                self._seeds[_round_of(_commitment(seed))] = seed
+                self._seeds[round_of(commitment(seed))] = seed
 
     def unwrap(self, seq: int, record: journal_pb2.Record) -> None:
         """Take the seeds that a key of the file opens; those that are known need none."""
@@ -261,7 +284,15 @@ class _Opening:
             if key is None:
                 self.missing[of_round] = part.key
             else:
-                self._seeds[of_round] = _unbox(key, part.box, f"{seq} {part.event}")
+                seed = take_out(key, part.box, f"{seq} {part.event}")
+                sealed = _sealed_in(record.events[part.event])
+                committed = of_round if sealed is None else sealed.commitment
+                if not commitment(seed).startswith(committed):
+                    raise SealBroken(
+                        f"the seed at row and event {seq} {part.event} is not the one that its "
+                        "round is committed to"
+                    )
+                self._seeds[of_round] = seed
 
     def open(self, seq: int, record: journal_pb2.Record) -> bytes:
         """The row's payload with what could be opened put back."""
@@ -272,7 +303,7 @@ class _Opening:
                 continue
             if part.round:
                 key = self._round_key(of_round)
-                stored.ParseFromString(_unbox(key, part.box, f"{seq} {part.event}"))
+                stored.ParseFromString(take_out(key, part.box, f"{seq} {part.event}"))
             elif (sealed := _sealed_in(stored)) is not None:
                 sealed.seed = self._seeds[of_round]
         record.ClearField("sealed")
@@ -284,7 +315,7 @@ class _Opening:
             return part.round
         sealed = _sealed_in(record.events[part.event])
         if sealed is not None:
-            return _round_of(sealed.commitment)
+            return round_of(sealed.commitment)
         # A deal's: its other part says which round it is.
         others = (each.round for each in record.sealed if each.event == part.event and each.round)
         return next(others, b"")
@@ -292,14 +323,14 @@ class _Opening:
     def _file_key(self, key_id: str) -> AESGCM | None:
         if key_id not in self._keys:
             key = self._seals.key(key_id)
-            made = None if key is None else _key_for(key.secret, "seed", self._table_id)
+            made = None if key is None else key_for(key.secret, "seed", self._table_id)
             self._keys[key_id] = made
         return self._keys[key_id]
 
     def _round_key(self, of_round: bytes) -> AESGCM:
         key = self._keys.get(of_round)
         if key is None:
-            key = self._keys[of_round] = _key_for(self._seeds[of_round], "round", self._table_id)
+            key = self._keys[of_round] = key_for(self._seeds[of_round], "round", self._table_id)
         return key
 
 
@@ -344,9 +375,9 @@ def _holds_secrets(row: Row) -> bool:
 def _lost_round(state: TableState) -> bytes | None:
     """The round, or the coming one, whose seed is not known; None where it is."""
     if state.round is not None:
-        return None if state.round.seed else _round_of(state.round.commitment)
+        return None if state.round.seed else round_of(state.round.commitment)
     if state.sealed is not None:
-        return None if state.sealed.seed else _round_of(state.sealed.commitment)
+        return None if state.sealed.seed else round_of(state.sealed.commitment)
     return None
 
 
@@ -361,31 +392,3 @@ def _seed_in(state: TableState | None) -> bytes:
     if state.round is not None:
         return state.round.seed
     return state.sealed.seed if state.sealed is not None else b""
-
-
-def _commitment(seed: bytes) -> bytes:
-    return sha256(seed).digest()
-
-
-def _round_of(commitment: bytes) -> bytes:
-    return commitment[:_ROUND_BYTES]
-
-
-def _key_for(secret: bytes, purpose: str, table_id: str) -> AESGCM:
-    """A key of its own for each purpose and table, so that no box of one opens as another's."""
-    info = f"okey-seal-1 {purpose} {table_id}".encode()
-    return AESGCM(HKDF(SHA256(), 32, salt=None, info=info).derive(secret))
-
-
-def _box(key: AESGCM, content: bytes, place: str) -> bytes:
-    nonce = os.urandom(_NONCE_BYTES)
-    return nonce + key.encrypt(nonce, content, place.encode())
-
-
-def _unbox(key: AESGCM, box: bytes, place: str) -> bytes:
-    try:
-        return key.decrypt(box[:_NONCE_BYTES], box[_NONCE_BYTES:], place.encode())
-    except (InvalidTag, ValueError) as error:
-        raise SealBroken(
-            f"what is encrypted at row and event {place} was changed, or belongs elsewhere"
-        ) from error

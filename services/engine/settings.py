@@ -9,7 +9,9 @@ from pydantic import Field, model_validator
 
 from okey.rules.rule_set import DEFAULT_RULE_SET, RuleSet
 from okey_runtime.config import ServiceSettings, refuse_in_production
-from okey_runtime.seal_keys import SealKeysFile
+from okey_runtime.keys import KeyFileBroken
+from okey_runtime.production import Unsafe
+from okey_runtime.seal_keys import SealKeysFile, is_published, read_seal_keys
 from services.engine.seals import Seals
 
 
@@ -69,6 +71,22 @@ class EngineSettings(ServiceSettings):
     """Tests only: every clock of every table runs this many times faster."""
 
     _test_only = model_validator(mode="after")(refuse_in_production("clock_factor", "events_off"))
+
+    def unsafe(self) -> Iterator[tuple[Unsafe, str]]:
+        """As of every service, and seal keys that are published with our development clusters."""
+        yield from super().unsafe()
+        if self.seal_keys_file is None:
+            return
+        try:
+            keys = read_seal_keys(self.seal_keys_file)
+        except KeyFileBroken:
+            return  # what reads it next says so
+        if is_published(keys):
+            yield (
+                Unsafe.KNOWN_PASSWORDS,
+                f"OKEY_SEAL_KEYS_FILE {self.seal_keys_file} has a key that everybody knows: make "
+                "one with okeyctl keys rotate",
+            )
 
     def refused(self) -> Iterator[str]:
         """As of every service, and running rounds that nothing encrypts."""

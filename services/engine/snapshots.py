@@ -22,7 +22,8 @@ from okey_runtime.database import Database, Isolation
 from okey_runtime.logging import get_logger
 from services.engine.metrics import SNAPSHOTS
 from services.engine.schema import snapshots
-from services.engine.seals import SealBroken, Seals
+from services.engine.seal_boxes import SealBroken
+from services.engine.seals import Seals
 from services.engine.set_based import put
 
 _FOLDING: Final = ("okey.rules", "okey.money", "okey.table", "services.engine.accepted", __name__)

@@ -20,10 +20,11 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A command under its key."""
+    """A command under its key; ``has_token`` says that a token named who asks."""
 
     key: str
     command: Command
+    has_token: bool = True
 
 
 Carry = Callable[[Sequence[Request]], Awaitable[Sequence[Answer]]]

@@ -22,7 +22,7 @@ from services.wallet.command import (
 from services.wallet.erasure import Erase
 from services.wallet.operations import Operations
 from services.wallet.statement import Span
-from services.wallet.wallet import Wallet
+from services.wallet.wallet import OperatorTokenNeeded, Wallet
 
 SERVICE: Final = "okey.api.wallet.v1.WalletService"
 
@@ -141,25 +141,31 @@ class WalletServicer(wallet_pb2_grpc.WalletServiceServicer):
         self, request: wallet_pb2.GrantChipsRequest, context: Context
     ) -> wallet_pb2.GrantChipsResponse:
         """M3: new chips."""
+        caller = current_identity()
         command = GrantChips(
             player_id=request.player_id,
             amount=request.amount,
-            actor=current_identity().subject,
+            actor=caller.subject,
             reason=request.reason,
         )
-        receipt = await self._wallet.execute(request.idempotency_key, command)
+        receipt = await self._wallet.execute(
+            request.idempotency_key, command, has_token=caller.has_token
+        )
         return wallet_pb2.GrantChipsResponse(receipt=wire.receipt_to(receipt))
 
     async def ReverseJournal(
         self, request: wallet_pb2.ReverseJournalRequest, context: Context
     ) -> wallet_pb2.ReverseJournalResponse:
         """Take a grant or a penalty back."""
+        caller = current_identity()
         command = ReverseJournal(
             journal_id=request.journal_id,
-            actor=current_identity().subject,
+            actor=caller.subject,
             reason=request.reason,
         )
-        receipt = await self._wallet.execute(request.idempotency_key, command)
+        receipt = await self._wallet.execute(
+            request.idempotency_key, command, has_token=caller.has_token
+        )
         return wallet_pb2.ReverseJournalResponse(receipt=wire.receipt_to(receipt))
 
     async def ListApprovals(
@@ -180,9 +186,11 @@ class WalletServicer(wallet_pb2_grpc.WalletServiceServicer):
         self, request: wallet_pb2.ApproveOperationRequest, context: Context
     ) -> wallet_pb2.ApproveOperationResponse:
         """Book another operator's request."""
-        operator = current_identity().subject
+        caller = current_identity()
+        if not caller.has_token:
+            raise OperatorTokenNeeded(caller.subject, "an approval")
         approval, receipt = await self._operations.approve(
-            Decision(request.approval_id, operator, request.reason)
+            Decision(request.approval_id, caller.subject, request.reason)
         )
         return wallet_pb2.ApproveOperationResponse(
             approval=wire.approval_to(approval), receipt=wire.receipt_to(receipt)

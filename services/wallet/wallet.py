@@ -7,7 +7,7 @@ from typing import Any, Final, assert_never
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from okey.errors import Exhausted, InvalidInput, Unavailable
+from okey.errors import Exhausted, InvalidInput, Refused, Unavailable
 from okey.money.account import Account, is_player
 from okey_runtime import failpoints
 from okey_runtime.clock import Clock
@@ -76,6 +76,18 @@ class KeyContended(Unavailable):
     reason = "KEY_CONTENDED"
 
 
+class OperatorTokenNeeded(Refused):
+    """Only a certificate names the operator; who shares it could request and approve alone."""
+
+    reason = "OPERATOR_TOKEN_NEEDED"
+
+    def __init__(self, operator: str, what: str) -> None:
+        super().__init__(
+            f"{what} needs an operator whom a token names; the certificate {operator} alone may be "
+            "several people's: call with your own token"
+        )
+
+
 class _KeyTaken(NotTogether):
     """Somebody else has used the key while we worked; our work is rolled back, theirs stands."""
 
@@ -90,18 +102,21 @@ class Wallet:
         lanes = _LANES if database.dialect == "postgresql" else 1
         self._gathering = Gathering(self._gathered, lanes=lanes, most=_MOST_TOGETHER)
 
-    async def execute(self, key: str, command: Command) -> Receipt:
+    async def execute(self, key: str, command: Command, *, has_token: bool = True) -> Receipt:
         """Carry the command out, once for its key; a repeated one gets the first answer.
+
+        ``has_token`` says that a token, and not a certificate alone, named an operator.
 
         Raises:
             Declined: final for this key; nothing was or will be booked.
             TransferIdReused: the key was used for something else.
             ApprovalNeeded: kept as a request; the same key gets the receipt once it is approved.
+            OperatorTokenNeeded: above the limit, and no token; nothing is kept.
             ApprovalRejected, ApprovalExpired: it never was; final for this key.
             InvalidInput: the command contradicts itself or its match; the key is not used up.
             Unavailable: not known; send the same again.
         """
-        request = Request(key, command)
+        request = Request(key, command, has_token)
         answer = await self._gathering.ask(request) if isinstance(command, _DAILY) else None
         if answer is None:
             answer = await self._alone(request)
@@ -250,6 +265,8 @@ class Wallet:
         """Keep what is above the limit, in a transaction of its own. Raises ``_KeyTaken``."""
         command = request.command
         assert isinstance(command, _BY_OPERATORS)
+        if not request.has_token:
+            raise OperatorTokenNeeded(command.actor, "what is above the limit")
 
         def keep(connection: Connection) -> tuple[ApprovalNeeded, Approval] | None:
             failpoints.hit("wallet.requesting", command)

@@ -5,18 +5,21 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import DBAPIError
 from structlog.testing import capture_logs
 
+from okey.api.wallet.v1 import wallet_pb2
 from okey.errors import OkeyError
 from okey.money.forfeit import ForfeitCause
 from okey_runtime import failpoints
 from okey_runtime.clock import VirtualClock
 from okey_runtime.config import Environment
 from okey_runtime.database import DatabaseAway
+from okey_runtime.identity import Identity, Role, set_current_identity
 from services.wallet.approvals import (
     Approval,
     ApprovalAltered,
@@ -43,7 +46,8 @@ from services.wallet.finding import FindingKind
 from services.wallet.operations import Operations
 from services.wallet.receipt import Receipt
 from services.wallet.schema import approvals, journals
-from services.wallet.wallet import Wallet
+from services.wallet.servicer import WalletServicer
+from services.wallet.wallet import OperatorTokenNeeded, Wallet
 from tests.contract.wallet_house import HOUSE, outcome_of
 from tests.contract.wallet_play import WELCOME, Play, freeze
 from tests.fixtures.ledger import LedgerDatabase
@@ -170,6 +174,47 @@ async def test_a_second_operator_books_it_and_the_same_key_gets_the_receipt(
     )  # fmt: skip
     assert await office.play.purse("A") == WELCOME + LIMIT + 1
     assert await office.grants() == 1
+
+
+def calls_as(operator: str, *, has_token: bool) -> None:
+    """The caller of the calls that follow in this test."""
+    roles = frozenset({Role.OPERATOR})
+    set_current_identity(Identity(operator, roles, "", 1, has_token=has_token))
+
+
+async def test_a_certificate_alone_requests_nothing_above_the_limit(office: Office) -> None:
+    """M3: several people may have it, so one could request by it and approve by a token."""
+    servicer, context = WalletServicer(office.wallet, office.operations), cast("Any", None)
+    calls_as("ops.okey", has_token=False)
+    grant = wallet_pb2.GrantChipsRequest(
+        idempotency_key="k1", player_id="A", amount=LIMIT, reason="a prize"
+    )
+    booked = (await servicer.GrantChips(grant, context)).receipt
+    reverse = wallet_pb2.ReverseJournalRequest(
+        idempotency_key="k2", journal_id=booked.journal_id, reason="a mistake"
+    )
+    with pytest.raises(OperatorTokenNeeded):
+        await servicer.ReverseJournal(reverse, context)
+    grant.idempotency_key, grant.amount = "k3", LIMIT + 1
+    with pytest.raises(OperatorTokenNeeded, match=r"ops\.okey.*your own token"):
+        await servicer.GrantChips(grant, context)
+    assert await office.waiting() == []
+    calls_as("ada", has_token=True)
+    await needed(servicer.GrantChips(grant, context))
+
+
+async def test_a_certificate_alone_approves_nothing(office: Office) -> None:
+    """M3: the requester may have it too."""
+    number = await office.request(LIMIT + 1, "k1")
+    servicer, context = WalletServicer(office.wallet, office.operations), cast("Any", None)
+    asked = wallet_pb2.ApproveOperationRequest(approval_id=number, reason="checked")
+    calls_as("ops.okey", has_token=False)
+    with pytest.raises(OperatorTokenNeeded):
+        await servicer.ApproveOperation(asked, context)
+    assert (await office.found(number)).state is State.REQUESTED
+    calls_as("bob", has_token=True)
+    await servicer.ApproveOperation(asked, context)
+    assert (await office.found(number)).state is State.APPROVED
 
 
 async def test_both_operators_stand_in_the_trail_and_in_the_ledger(office: Office) -> None:

@@ -48,6 +48,7 @@ SERIES: Final = {
     "quarantined": "okey_engine_quarantined_tables",
     "unloaded": "okey_engine_unloaded_tables",
     "lost_seeds": f'okey_engine_lost_seeds_total{{outcome="MATCH_VOIDED", {AT}}}',
+    "unsealed": f"okey_engine_unsealed_members{{{AT}}}",
     "ends": f'okey_tls_certificate_expires_timestamp_seconds{{file="a", {AT}}}',
     "busy": f'okey_limited_calls_total{{reason="SERVICE_BUSY", {AT}}}',
     "too_fast": f'okey_limited_calls_total{{reason="RATE_LIMITED", {AT}}}',
@@ -87,6 +88,9 @@ CASES: Final = (
     fires("OkeySealKeyLost", "20m", lost_seeds="0x15 2x10"),
     is_quiet("OkeySealKeyLost", "40m", lost_seeds="3x40"),
     is_quiet("OkeySealKeyLost", "5m", lost_seeds="0x10"),
+    fires("OkeyMemberWithoutSealKeys", "6m", unsealed="1x10"),
+    is_quiet("OkeyMemberWithoutSealKeys", "10m", unsealed="0x20"),
+    is_quiet("OkeyMemberWithoutSealKeys", "10m", unsealed="1x3 0x10"),
     fires("OkeyAuditFinding", "1m", findings="1x5"),
     is_quiet("OkeyAuditFinding", "5m", findings="0x5"),
     # At the first sample that has one, also where the series begins with it.

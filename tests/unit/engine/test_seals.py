@@ -9,20 +9,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 from sqlalchemy import select, update
+from structlog.testing import capture_logs
 
+from okey.api.journal.v1 import journal_pb2
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.evolve import turn_of
 from okey.table.public import REVEALED, public_event
 from okey.table.reasons import VoidReason
 from okey.table.state import Phase
-from okey_runtime.seal_keys import read_seal_keys, rotate_seal_keys, write_seal_keys
+from okey_runtime.seal_keys import (
+    SealKeysFile,
+    read_seal_keys,
+    rotate_seal_keys,
+    write_seal_keys,
+)
 from services.engine.actor import TableActor
 from services.engine.finished_round import find_round
 from services.engine.record import decode_events
 from services.engine.schema import journal, snapshots
-from services.engine.seals import SealBroken, SealKeyElsewhere
+from services.engine.seal_boxes import SealBroken, key_for, put_in_box
+from services.engine.seals import SealKeyElsewhere, Seals
+from services.engine.shards import Member
 from tests.thief import Secrets, learned, values_in
 from tests.unit.engine.world import TABLE_ID, World, until, world_in
 
@@ -227,7 +237,7 @@ async def test_a_key_that_another_engine_has_is_waited_for(tmp_path: Path) -> No
         assert SealKeyElsewhere.reason == "SEAL_KEY_ELSEWHERE"
 
 
-async def test_nothing_is_encrypted_while_an_engine_could_not_read_it(tmp_path: Path) -> None:
+async def test_beside_an_engine_without_keys_only_one_that_encrypts_goes_on(tmp_path: Path) -> None:
     async with world_sealed(tmp_path) as world:
         older = World(tmp_path, "engine-2", beside=world)
         older.seal_keys = None
@@ -238,7 +248,11 @@ async def test_nothing_is_encrypted_while_an_engine_could_not_read_it(tmp_path: 
             [opened, *_] = await world.journal.stored_rows(TABLE_ID)
             [event, *_] = decode_events(opened.payload)
             assert isinstance(event, e.TableOpened)
-            assert event.sealed == actor.table.sealed
+            assert (event.sealed.seed, actor.table.phase) == (b"", Phase.WAITING)
+            assert world.seal_keys is not None
+            started = Seals(SealKeysFile(world.seal_keys))
+            started.follow(world.ownership.board.living())
+            assert started.current is None
         finally:
             await older.stop()
 
@@ -313,3 +327,78 @@ async def test_the_key_file_is_read_by_its_owner_only(tmp_path: Path) -> None:
     await asyncio.to_thread(path.chmod, 0o644)
     with pytest.raises(Exception, match="chmod 600"):
         read_seal_keys(path)
+
+
+def member(engine: str, keys: frozenset[int] = frozenset()) -> Member:
+    return Member(engine, f"{engine}:1", "1", 0, 0, True, keys | {1, 2})
+
+
+def without_keys() -> float | None:
+    return REGISTRY.get_sample_value("okey_engine_unsealed_members")
+
+
+def seals_in(folder: Path) -> Seals:
+    """An engine that knows of no other yet, with a key of its own."""
+    path = folder / "keys"
+    if not path.exists():
+        rotate_seal_keys(path)
+    return Seals(SealKeysFile(path))
+
+
+def test_in_an_upgrade_nothing_is_encrypted_until_every_engine_has_keys(tmp_path: Path) -> None:
+    seals = seals_in(tmp_path)
+    ours = member("new", seals.numbers)
+    seals.follow([ours, member("old")])
+    assert (seals.current, without_keys()) == (None, 1)
+    seals.follow([ours, member("newer", seals.numbers)])
+    assert seals.current is not None
+    assert without_keys() == 0
+
+
+def test_a_row_of_a_member_without_keys_turns_no_encryption_off(tmp_path: Path) -> None:
+    seals = seals_in(tmp_path)
+    ours = member("new", seals.numbers)
+    seals.follow([ours])
+    key = seals.current
+    assert key is not None
+    with capture_logs() as lines:
+        for _ in range(3):
+            seals.follow([ours, member("forged")])
+            assert (seals.current, without_keys()) == (key, 1)
+    assert lines == [
+        {
+            "event": "members_without_seal_keys",
+            "log_level": "error",
+            "engines": ("forged",),
+            "encrypts": True,
+        }
+    ]
+
+
+def test_an_engine_that_has_read_what_is_encrypted_encrypts_from_then_on(tmp_path: Path) -> None:
+    """Whatever the members' rows said at its start."""
+    before, after = seals_in(tmp_path), seals_in(tmp_path)
+    before.follow([member("one", before.numbers)])
+    snapshot = before.seal_snapshot(TABLE_ID, 1, b"a snapshot")
+    after.follow([member("two", after.numbers), member("forged")])
+    assert after.current is None
+    assert after.open_snapshot(TABLE_ID, 1, snapshot) == b"a snapshot"
+    assert after.current == before.current
+    after.follow([member("two", after.numbers), member("forged")])
+    assert after.current == before.current
+
+
+async def test_a_seed_that_its_round_is_not_committed_to_is_refused(tmp_path: Path) -> None:
+    """Even one that was encrypted with the right key for that place."""
+    async with world_sealed(tmp_path) as world:
+        await world.open()
+        [opened, *_] = await world.journal.stored_rows(TABLE_ID)
+        record = journal_pb2.Record.FromString(opened.payload)
+        [part] = [part for part in record.sealed if part.key]
+        assert world.seal_keys is not None
+        [key] = read_seal_keys(world.seal_keys)
+        box_key = key_for(key.secret, "seed", TABLE_ID)
+        part.box = put_in_box(box_key, b"\x07" * 32, f"{opened.seq} {part.event}")
+        await put_payload(world, opened.seq, record.SerializeToString())
+        with pytest.raises(SealBroken, match="committed"):
+            await world.journal.rows(TABLE_ID)

@@ -47,6 +47,7 @@ def test_a_good_token_tells_who_calls(issuer: Issuer) -> None:
         issued_ms=now_ms // 1000 * 1000,
         token_id="t-1",
         session_id="s-1",
+        has_token=True,
     )
 
 

@@ -219,3 +219,38 @@ def test_elsewhere_several_processes_may_share_a_file(
         guarded(settings, settings.database_url),
     ):
         assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "query", ["ssl_cert_reqs=none", "ssl_cert_reqs=optional", "ssl_check_hostname=false"]
+)
+def test_redis_whose_certificate_nobody_checks_is_refused(
+    query: str, environment: pytest.MonkeyPatch
+) -> None:
+    environment.setenv("OKEY_REDIS_URL", f"rediss://:f3Zq@redis.example:6379/0?{query}")
+    with pytest.raises(SettingsRefused, match="does not check its certificate"):
+        ServiceSettings.read()
+    environment.setenv("OKEY_ALLOW_UNSAFE", "plaintext-stores")
+    assert [each for each, _ in ServiceSettings.read().unsafe()] == ["plaintext-stores"]
+
+
+def test_a_known_password_in_the_query_is_refused(environment: pytest.MonkeyPatch) -> None:
+    url = "postgresql://okey@127.0.0.1/okey?password=postgres"
+    environment.setenv("OKEY_DATABASE_URL", url)
+    with pytest.raises(SettingsRefused, match="a password that everybody knows"):
+        ServiceSettings.read()
+
+
+def test_the_seal_key_of_development_clusters_is_refused(
+    environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    overlay = Path(__file__).parents[3] / "deploy" / "overlays" / "dev" / "kustomization.yaml"
+    [line] = re.findall(r"seal-keys=(.+)", overlay.read_text("utf-8"))
+    path = tmp_path / "seal-keys"
+    path.write_text(f"{line}\n", "utf-8")
+    path.chmod(0o600)
+    environment.setenv("OKEY_SEAL_KEYS_FILE", str(path))
+    with pytest.raises(SettingsRefused, match="a key that everybody knows"):
+        EngineSettings.read()
+    environment.setenv("OKEY_ALLOW_UNSAFE", "known-passwords")
+    assert [each for each, _ in EngineSettings.read().unsafe()] == ["known-passwords"]

@@ -234,6 +234,22 @@ async def test_an_operators_token_is_bound_once_a_certificate_is_an_operators(
     assert (await refusal(bound, tls(authority.ca, ops), token)).reason == "ROLE_REFUSED"
 
 
+async def test_an_identity_providers_token_is_bound_once_a_certificate_is_its(
+    serve: Serve, authority: Authority, issuer: Issuer
+) -> None:
+    """As an operator's is: the echo service lets neither in."""
+    server, token = authority.issue("server", "engine"), issuer.token("login", [Role.IDENTITY])
+    gateway, login = (authority.issue(name, name) for name in ("gateway.okey", "login.okey"))
+    free = await serve(**server.settings(), **BOUND)
+    assert (await refusal(free, tls(authority.ca, gateway), token)).reason == "ROLE_REFUSED"
+    roles = {"tls_roles": "engine.okey=engine,login.okey=identity"}
+    bound = await serve(**server.settings(), **BOUND | roles)
+    assert (await refusal(bound, tls(authority.ca, gateway), token)).reason == (
+        "CERTIFICATE_MISMATCH"
+    )
+    assert (await refusal(bound, tls(authority.ca, login), token)).reason == "ROLE_REFUSED"
+
+
 async def test_a_service_that_asks_for_no_certificates_takes_no_services_token(
     serve: Serve, authority: Authority, issuer: Issuer
 ) -> None:

@@ -214,7 +214,7 @@ class WalletServiceServicer:
     def GrantChips(self, request, context):
         """M3: new chips for a player; operators only. Above the limit of one operator, which counts what that operator moved
         on the account within 24 h, a second operator must approve. Declines: ACCOUNT_CLOSED. Reasons: APPROVAL_NEEDED,
-        APPROVAL_REJECTED, APPROVAL_EXPIRED, PLAYER_RESERVED.
+        APPROVAL_REJECTED, APPROVAL_EXPIRED, OPERATOR_TOKEN_NEEDED, PLAYER_RESERVED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -224,7 +224,7 @@ class WalletServiceServicer:
         """A new journal that takes back a grant or a penalty; operators only. Stakes and payouts are taken back with
         VoidHold and VoidMatch instead. Above the limit a second operator must approve, as for grants. Declines:
         JOURNAL_UNKNOWN, JOURNAL_NOT_REVERSIBLE, JOURNAL_REVERSED, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, ACCOUNT_CLOSED.
-        Reasons: APPROVAL_NEEDED, APPROVAL_REJECTED, APPROVAL_EXPIRED.
+        Reasons: APPROVAL_NEEDED, APPROVAL_REJECTED, APPROVAL_EXPIRED, OPERATOR_TOKEN_NEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -241,7 +241,7 @@ class WalletServiceServicer:
     def ApproveOperation(self, request, context):
         """Books another operator's request exactly as it was made, once; again by the same operator it gives the same answer.
         After a decline, such as INSUFFICIENT_FUNDS, the request still waits. Roles: operator. Reasons: APPROVAL_UNKNOWN,
-        APPROVAL_DECIDED, APPROVAL_EXPIRED, APPROVAL_ALTERED, SECOND_OPERATOR_NEEDED.
+        APPROVAL_DECIDED, APPROVAL_EXPIRED, APPROVAL_ALTERED, SECOND_OPERATOR_NEEDED, OPERATOR_TOKEN_NEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

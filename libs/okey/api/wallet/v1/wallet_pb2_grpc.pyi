@@ -74,13 +74,13 @@ class WalletServiceStub:
     GrantChips: _aio.UnaryUnaryMultiCallable[_wallet_pb2.GrantChipsRequest, _wallet_pb2.GrantChipsResponse]
     """M3: new chips for a player; operators only. Above the limit of one operator, which counts what that operator moved
     on the account within 24 h, a second operator must approve. Declines: ACCOUNT_CLOSED. Reasons: APPROVAL_NEEDED,
-    APPROVAL_REJECTED, APPROVAL_EXPIRED, PLAYER_RESERVED.
+    APPROVAL_REJECTED, APPROVAL_EXPIRED, OPERATOR_TOKEN_NEEDED, PLAYER_RESERVED.
     """
     ReverseJournal: _aio.UnaryUnaryMultiCallable[_wallet_pb2.ReverseJournalRequest, _wallet_pb2.ReverseJournalResponse]
     """A new journal that takes back a grant or a penalty; operators only. Stakes and payouts are taken back with
     VoidHold and VoidMatch instead. Above the limit a second operator must approve, as for grants. Declines:
     JOURNAL_UNKNOWN, JOURNAL_NOT_REVERSIBLE, JOURNAL_REVERSED, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, ACCOUNT_CLOSED.
-    Reasons: APPROVAL_NEEDED, APPROVAL_REJECTED, APPROVAL_EXPIRED.
+    Reasons: APPROVAL_NEEDED, APPROVAL_REJECTED, APPROVAL_EXPIRED, OPERATOR_TOKEN_NEEDED.
     """
     ListApprovals: _aio.UnaryUnaryMultiCallable[_wallet_pb2.ListApprovalsRequest, _wallet_pb2.ListApprovalsResponse]
     """Grants and take-backs that wait for a second operator, or were decided; newest first. Roles: operator.
@@ -89,7 +89,7 @@ class WalletServiceStub:
     ApproveOperation: _aio.UnaryUnaryMultiCallable[_wallet_pb2.ApproveOperationRequest, _wallet_pb2.ApproveOperationResponse]
     """Books another operator's request exactly as it was made, once; again by the same operator it gives the same answer.
     After a decline, such as INSUFFICIENT_FUNDS, the request still waits. Roles: operator. Reasons: APPROVAL_UNKNOWN,
-    APPROVAL_DECIDED, APPROVAL_EXPIRED, APPROVAL_ALTERED, SECOND_OPERATOR_NEEDED.
+    APPROVAL_DECIDED, APPROVAL_EXPIRED, APPROVAL_ALTERED, SECOND_OPERATOR_NEEDED, OPERATOR_TOKEN_NEEDED.
     """
     RejectOperation: _aio.UnaryUnaryMultiCallable[_wallet_pb2.RejectOperationRequest, _wallet_pb2.RejectOperationResponse]
     """Rejects a request for good, also one's own. Again by the same operator it changes nothing. Roles: operator.
@@ -214,7 +214,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_wallet_pb2.GrantChipsResponse]:
         """M3: new chips for a player; operators only. Above the limit of one operator, which counts what that operator moved
         on the account within 24 h, a second operator must approve. Declines: ACCOUNT_CLOSED. Reasons: APPROVAL_NEEDED,
-        APPROVAL_REJECTED, APPROVAL_EXPIRED, PLAYER_RESERVED.
+        APPROVAL_REJECTED, APPROVAL_EXPIRED, OPERATOR_TOKEN_NEEDED, PLAYER_RESERVED.
         """
 
     @_abc_1.abstractmethod
@@ -226,7 +226,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         """A new journal that takes back a grant or a penalty; operators only. Stakes and payouts are taken back with
         VoidHold and VoidMatch instead. Above the limit a second operator must approve, as for grants. Declines:
         JOURNAL_UNKNOWN, JOURNAL_NOT_REVERSIBLE, JOURNAL_REVERSED, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, ACCOUNT_CLOSED.
-        Reasons: APPROVAL_NEEDED, APPROVAL_REJECTED, APPROVAL_EXPIRED.
+        Reasons: APPROVAL_NEEDED, APPROVAL_REJECTED, APPROVAL_EXPIRED, OPERATOR_TOKEN_NEEDED.
         """
 
     @_abc_1.abstractmethod
@@ -247,7 +247,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_wallet_pb2.ApproveOperationResponse]:
         """Books another operator's request exactly as it was made, once; again by the same operator it gives the same answer.
         After a decline, such as INSUFFICIENT_FUNDS, the request still waits. Roles: operator. Reasons: APPROVAL_UNKNOWN,
-        APPROVAL_DECIDED, APPROVAL_EXPIRED, APPROVAL_ALTERED, SECOND_OPERATOR_NEEDED.
+        APPROVAL_DECIDED, APPROVAL_EXPIRED, APPROVAL_ALTERED, SECOND_OPERATOR_NEEDED, OPERATOR_TOKEN_NEEDED.
         """
 
     @_abc_1.abstractmethod
