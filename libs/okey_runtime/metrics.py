@@ -141,8 +141,8 @@ class _BoundedServer(ThreadingWSGIServer):
 
 
 class Page:
-    """The metrics as text, written at most once in ``KEPT_FOR_S``: it costs milliseconds of the core
-    that serves calls, and anybody who reaches the port may ask.
+    """The metrics as text, written at most once in ``KEPT_FOR_S``: it costs milliseconds of the
+    core that serves calls, and anybody who reaches the port may ask.
     """
 
     def __init__(

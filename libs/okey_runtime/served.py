@@ -191,10 +191,10 @@ class ServedCall:
         what ``message`` does.
         """
         # Not gRPC's own iterator: one that is left half-read keeps itself, and the call with it.
-        method, read = self._method, self._context.read
+        method, read, host = self._method, self._context.read, self.host
         content = await self._first()
         while content is not grpc.aio.EOF:
-            await method.gate.pace(self._caller, method.name)
+            await method.gate.pace(self._caller, method.name, host)
             yield method.requests.of_stream(content)
             content = await read()
 

@@ -118,21 +118,33 @@ async def test_a_watcher_of_health_that_does_not_read_keeps_no_process_from_its_
     no_window = http2.frame(http2.SETTINGS, 0, 0, struct.pack(">HI", 4, 0))
     writer.write(http2.PREFACE + no_window + http2.headers(1, "/grpc.health.v1.Health/Watch"))
     writer.write(http2.message(1, b""))
-    # Its answer begins, with headers, for which no window is needed.
-    while await _next_frame(reader) != (http2.HEADERS, 1):
-        pass
+    begun = asyncio.Event()
+    answering = asyncio.create_task(_answer_pings(reader, writer, begun))
+    await begun.wait()
     echo.process.send_signal(signal.SIGTERM)
     async with asyncio.timeout(30):
         assert await echo.ended() == 0
     assert echo.lines[-1]["event"] == "stopped"
+    answering.cancel()
     writer.close()
 
 
-async def _next_frame(reader: asyncio.StreamReader) -> tuple[int, int]:
-    """The next frame's kind and stream."""
-    head = await reader.readexactly(9)
-    await reader.readexactly(int.from_bytes(head[:3], "big"))
-    return head[3], int.from_bytes(head[5:], "big")
+async def _answer_pings(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, begun: asyncio.Event
+) -> None:
+    """What keeps a connection open; ``begun`` is set by the headers of an answer, for which the
+    reader needs no window.
+    """
+    while True:
+        head = await reader.readexactly(9)
+        content = await reader.readexactly(int.from_bytes(head[:3], "big"))
+        kind, flags = head[3], head[4]
+        if kind == http2.HEADERS:
+            begun.set()
+        if kind == http2.SETTINGS and not flags & http2.ACK:
+            writer.write(http2.frame(http2.SETTINGS, http2.ACK, 0))
+        if kind == http2.PING and not flags & http2.ACK:
+            writer.write(http2.frame(http2.PING, http2.ACK, 0, content))
 
 
 async def test_every_line_of_a_process_is_json(echo: EchoProcess) -> None:
