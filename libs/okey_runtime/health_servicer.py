@@ -25,12 +25,10 @@ class HealthServicer(health_pb2_grpc.HealthServicer):
     """
 
     def __init__(self) -> None:
-        self._states: dict[str, health_pb2.HealthCheckResponse.ServingStatus.ValueType] = {}
+        self._states: dict[str, int] = {}
         self._changed = asyncio.Event()
 
-    def set(
-        self, names: Iterable[str], state: health_pb2.HealthCheckResponse.ServingStatus.ValueType
-    ) -> None:
+    def set(self, names: Iterable[str], state: int) -> None:
         """Set the state of each name, and wake the watchers."""
         self._states.update(dict.fromkeys(names, state))
         changed, self._changed = self._changed, asyncio.Event()

@@ -81,7 +81,7 @@ class WalletDoor:
                     ACCESS,
                     Gate(LIMITS, self._clock),
                     Arrivals(60_000),
-                    Revocations(SystemClock()),
+                    Revocations(self._clock),
                 )
             ]
         )

@@ -238,7 +238,8 @@ async def test_questions_of_reflection_are_paced_where_nobody_needs_a_token(
 ) -> None:
     stand = await serve(calls_per_s=1, calls_burst=2, reflection=Reflection.OPEN)
     async with open_channel(stand.address) as channel:
-        stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
+        untyped: Any = channel
+        stub: Any = reflection_pb2_grpc.ServerReflectionStub(untyped)
         question = reflection_pb2.ServerReflectionRequest(list_services="")
         stream = stub.ServerReflectionInfo(iter([question] * 3))
         for _ in range(2):
