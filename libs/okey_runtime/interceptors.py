@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import grpc
@@ -22,9 +22,17 @@ from okey_runtime.limits import Gate
 from okey_runtime.metrics import RPC_METRICS, RpcMetrics
 from okey_runtime.request_size import most_bytes
 from okey_runtime.requests import Requests, checked_message
+from okey_runtime.revocation import Revocations
 from okey_runtime.served import Callers, Context, ServedCall, ServedMethod
+from okey_runtime.unread import UNREAD_FOR_S, Cut
 
-__all__ = ["CallInterceptor", "checked_message", "validates_itself", "writes_itself"]
+__all__ = [
+    "CallInterceptor",
+    "checked_message",
+    "ends_itself",
+    "validates_itself",
+    "writes_itself",
+]
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 Behaviour: TypeAlias = Callable[[Any, Any], Any]
@@ -38,6 +46,7 @@ _KIND: Final = {
     (True, True): "bidi_stream",
 }
 _VALIDATES_ITSELF: Final = "_okey_validates_itself"
+_ENDS_ITSELF: Final = "_okey_ends_itself"
 
 
 class CallInterceptor(grpc.aio.ServerInterceptor):
@@ -53,8 +62,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         access: AccessTable,
         gate: Gate,
         arrivals: Arrivals,
+        revocations: Revocations,
         metrics: RpcMetrics = RPC_METRICS,
     ) -> None:
+        self._revocations = revocations
         self._callers = callers
         self._access = access
         self._gate = gate
@@ -95,6 +106,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             self._access,
             self._gate,
             self._metrics.of_method(kind, method),
+            self._revocations,
         )
         take = _each if handler.request_streaming else ServedCall.message
         write = _writing(handler.response_serializer)
@@ -126,19 +138,28 @@ def _answer(served: ServedMethod, take: Take, behaviour: Behaviour) -> Behaviour
 
 
 def _stream(served: ServedMethod, take: Take, behaviour: Behaviour) -> Behaviour:
-    async def generate(_: object, context: Context) -> AsyncIterator[Any]:
-        async with ServedCall(served, context) as call:
-            with served.gate.stream(call.authenticate(), call.host):
-                async with aclosing(behaviour(await take(call), context)) as responses:
-                    async for response in responses:
-                        yield response
+    generates = inspect.isasyncgenfunction(behaviour)
+    ends = not _is_marked(behaviour, _ENDS_ITSELF)
+
+    async def respond(call: ServedCall, context: Context, cut: Cut) -> None:
+        request = await take(call)
+        if not generates:
+            await behaviour(request, context)
+            return
+        async with aclosing(behaviour(request, context)) as responses:
+            async for response in responses:
+                with cut.unread_for(UNREAD_FOR_S):
+                    await context.write(response)
 
     async def write(_: object, context: Context) -> None:
         async with ServedCall(served, context) as call:
-            with served.gate.stream(call.authenticate(), call.host):
-                await behaviour(await take(call), context)
+            caller = call.authenticate()
+            cut = Cut()
+            until_end = served.until_end(caller, cut.now) if ends else nullcontext()
+            with served.gate.stream(caller, call.host), cut.telling(), until_end:
+                await respond(call, context, cut)
 
-    return generate if inspect.isasyncgenfunction(behaviour) else write
+    return write
 
 
 def _writing(serialize: Callable[[Any], bytes] | None) -> Callable[[Any], bytes] | None:
@@ -169,6 +190,17 @@ def validates_itself(handler: Streaming) -> Streaming:
     return handler
 
 
+def ends_itself(handler: Streaming) -> Streaming:
+    """Marks a method that ends its streams itself when the caller's token ends, in an order of its
+    own. Every other stream is ended with that reason as its status.
+    """
+    handler.__dict__[_ENDS_ITSELF] = True
+    return handler
+
+
 def _validates_itself(handler: Handler) -> bool:
-    behaviour = handler.stream_stream or handler.stream_unary
-    return getattr(behaviour, _VALIDATES_ITSELF, False) is True
+    return _is_marked(handler.stream_stream or handler.stream_unary, _VALIDATES_ITSELF)
+
+
+def _is_marked(behaviour: object, mark: str) -> bool:
+    return getattr(behaviour, mark, False) is True

@@ -1,6 +1,7 @@
 """How much one caller, and all of them together, may ask of a service.
 
-A player has a token bucket for each RPC and a number of streams. Players and integrators have a
+A player has a token bucket for each RPC and a number of streams. Messages of a stream are paced by
+who pays for it, and where nobody does (open reflection) by host. Players and integrators have a
 budget besides, from which every call takes what it costs. Services and operators are not counted:
 they are ours. All calls together are bounded too, so that a crowd is refused before the process
 drowns in it.
@@ -221,10 +222,10 @@ class Gate:
             else:
                 del self._streams[whose]
 
-    async def pace(self, caller: Identity | None, method: str) -> None:
-        """Count a player's message of a stream; return once it may send that one. Until then no
-        further one is read, so its sender has to wait.
+    async def pace(self, caller: Identity | None, method: str, host: str = "") -> None:
+        """Count a message of a stream, of who pays for it or of nobody at a host; return once it
+        may be sent. Until then no further one is read, so its sender has to wait.
         """
-        player = "" if caller is None else caller.player
-        while player and (wait_ms := self._buckets.take(player, f"{method}/message")):
+        whose = f"nobody at {host}" if caller is None else caller.payer
+        while whose and (wait_ms := self._buckets.take(whose, f"{method}/message")):
             await self._clock.sleep_until_ms(self._clock.monotonic_ms() + wait_ms)

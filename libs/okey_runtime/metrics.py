@@ -3,7 +3,10 @@ event loop runs.
 """
 
 import asyncio
+import math
 import threading
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 from wsgiref.simple_server import WSGIRequestHandler, make_server
@@ -13,9 +16,9 @@ from prometheus_client import (
     CollectorRegistry,
     Counter,
     Histogram,
-    make_wsgi_app,
+    generate_latest,
 )
-from prometheus_client.exposition import ThreadingWSGIServer
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, ThreadingWSGIServer
 
 from okey_runtime.clock import Clock
 
@@ -29,6 +32,8 @@ _STOP_POLL_S: Final = 0.05
 MOST_AT_ONCE: Final = 32
 """Scrapes; a Prometheus or two make one each in many seconds."""
 _SILENCE_S: Final = 5
+KEPT_FOR_S: Final = 1.0
+"""How old the text may be that a scrape gets."""
 
 LOOP_LAG_S: Final = Histogram(
     "okey_event_loop_lag_seconds",
@@ -135,6 +140,38 @@ class _BoundedServer(ThreadingWSGIServer):
         """A connection that breaks off or says nothing is none of ours to explain."""
 
 
+class Page:
+    """The metrics as text, written at most once in ``KEPT_FOR_S``: it costs milliseconds of the
+    core that serves calls, and anybody who reaches the port may ask.
+    """
+
+    def __init__(
+        self, registry: CollectorRegistry, monotonic_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._registry = registry
+        self._monotonic_s = monotonic_s
+        self._lock = threading.Lock()
+        self._text = b""
+        self._until_s = -math.inf
+
+    def text(self) -> bytes:
+        """What it says, as of the last ``KEPT_FOR_S``."""
+        with self._lock:
+            if self._monotonic_s() >= self._until_s:
+                self._text = generate_latest(self._registry)
+                self._until_s = self._monotonic_s() + KEPT_FOR_S
+            return self._text
+
+    def __call__(self, environ: object, start_response: Any) -> Iterable[bytes]:
+        """The answer to a request, whatever that asks for."""
+        text = self.text()
+        start_response(
+            "200 OK",
+            [("Content-Type", CONTENT_TYPE_PLAIN_0_0_4), ("Content-Length", str(len(text)))],
+        )
+        return [text]
+
+
 class MetricsServer:
     """``/metrics`` over HTTP on a port of its own, served by a thread so that a busy loop can still
     be seen.
@@ -142,7 +179,7 @@ class MetricsServer:
 
     def __init__(self, host: str, port: int, registry: CollectorRegistry = REGISTRY) -> None:
         self._server = make_server(
-            host, port, make_wsgi_app(registry), _BoundedServer, handler_class=_QuietHandler
+            host, port, Page(registry), _BoundedServer, handler_class=_QuietHandler
         )
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(_STOP_POLL_S,), name="metrics", daemon=True

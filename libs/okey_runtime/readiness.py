@@ -8,7 +8,9 @@ stopping, and nothing blocks it.
 from collections.abc import Sequence
 from typing import Final
 
-from grpc_health.v1 import health, health_pb2
+from grpc_health.v1 import health_pb2
+
+from okey_runtime.health_servicer import HealthServicer
 
 LIVENESS: Final = "liveness"
 READINESS: Final = "readiness"
@@ -21,7 +23,7 @@ class Readiness:
     """Ready once started, and while no reason stands against it (such as a lost database)."""
 
     def __init__(self, services: Sequence[str]) -> None:
-        self.servicer: Final = health.aio.HealthServicer()
+        self.servicer: Final = HealthServicer()
         self._names: Final = ("", READINESS, *services)
         self._reasons = {"starting"}
 
@@ -38,17 +40,17 @@ class Readiness:
     async def block(self, reason: str) -> None:
         """Take no work until ``unblock`` is called with the same reason."""
         self._reasons.add(reason)
-        await self._tell()
+        self._tell()
 
     async def unblock(self, reason: str) -> None:
         """The reason no longer stands."""
         self._reasons.discard(reason)
-        await self._tell()
+        self._tell()
 
     async def announce(self) -> None:
         """Tell for the first time that the process lives, and that it is not ready yet."""
-        await self.servicer.set(LIVENESS, _SERVING)
-        await self._tell()
+        self.servicer.set((LIVENESS,), _SERVING)
+        self._tell()
 
     async def started(self) -> None:
         """The app has started."""
@@ -58,6 +60,5 @@ class Readiness:
         """The app will stop; there is no way back."""
         await self.block("stopping")
 
-    async def _tell(self) -> None:
-        for name in self._names:
-            await self.servicer.set(name, _SERVING if self.is_ready else _NOT_SERVING)
+    def _tell(self) -> None:
+        self.servicer.set(self._names, _SERVING if self.is_ready else _NOT_SERVING)

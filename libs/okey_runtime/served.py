@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any, Final, NoReturn, Protocol, TypeAlias
 
@@ -29,6 +30,7 @@ from okey_runtime.limits import Gate
 from okey_runtime.metrics import MethodMetrics
 from okey_runtime.origin import Connection, Origin
 from okey_runtime.requests import Requests
+from okey_runtime.revocation import End, Revocations
 from okey_runtime.trace import adopt_trace
 from okey_runtime.trail import OperatorTrail
 from okey_runtime.unforeseen import status_for
@@ -117,7 +119,9 @@ class ServedMethod:
         access: AccessTable,
         gate: Gate,
         metrics: MethodMetrics,
+        revocations: Revocations,
     ) -> None:
+        self._revocations = revocations
         self.name: Final = name
         self.requests: Final = requests
         self.arrivals: Final = arrivals
@@ -131,6 +135,10 @@ class ServedMethod:
     def identify(self, metadata: Metadata, connection: Connection) -> Identity | None:
         """Who calls; None where the method is open to everybody."""
         return None if self._is_public else self.callers.identify(metadata, connection)
+
+    def until_end(self, caller: Identity | None, end: End) -> AbstractContextManager[None]:
+        """While the block runs, the end of the caller's token, if any, calls ``end``."""
+        return nullcontext() if caller is None else self._revocations.until_end(caller, end)
 
     def admit(self, caller: Identity | None) -> None:
         """Return if the caller may call, and not too often. Raises what says why not."""
@@ -191,10 +199,10 @@ class ServedCall:
         what ``message`` does.
         """
         # Not gRPC's own iterator: one that is left half-read keeps itself, and the call with it.
-        method, read = self._method, self._context.read
+        method, read, host = self._method, self._context.read, self.host
         content = await self._first()
         while content is not grpc.aio.EOF:
-            await method.gate.pace(self._caller, method.name)
+            await method.gate.pace(self._caller, method.name, host)
             yield method.requests.of_stream(content)
             content = await read()
 

@@ -116,6 +116,7 @@ class ServiceServer:
                     app.access | HEALTH | _reflection(self.settings) | status_servicer.ACCESS,
                     self.gate,
                     Arrivals(self.settings.first_message_ms, share=self.settings.calls_burst),
+                    self.revocations,
                 ),
             ],
             options=server_options(self.settings, most_bytes_of(app.services)),

@@ -3,8 +3,12 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
-from okey.errors import Exhausted
+from okey.errors import Exhausted, OkeyError
+
+UNREAD_FOR_S: Final = 60.0
+"""How long a message of a stream may wait for its reader."""
 
 
 class StreamNotRead(Exhausted):
@@ -24,22 +28,32 @@ class Cut:
         task = asyncio.current_task()
         assert task is not None, "streams are served by tasks"
         self._task = task
-        self._is_due = False
+        self._why: OkeyError | None = None
 
-    def now(self) -> None:
-        """It was not read for too long."""
-        self._is_due = True
+    def now(self, why: OkeyError | None = None) -> None:
+        """It was not read for too long, or ends for another reason."""
+        self._why = why or StreamNotRead(
+            "the stream was not read for too long; open it again where it stopped, and read faster"
+        )
         self._task.cancel()
 
     @contextmanager
+    def unread_for(self, most_s: float) -> Iterator[None]:
+        """Around the writing of a message, which its reader has to take within this time."""
+        unread = asyncio.get_running_loop().call_later(most_s, self.now)
+        try:
+            yield
+        finally:
+            unread.cancel()
+
+    @contextmanager
     def telling(self) -> Iterator[None]:
-        """Left with ``StreamNotRead`` where it was cut, and nobody else has cancelled it."""
+        """Left with ``StreamNotRead``, or the other reason, where it was cut and nobody else has
+        cancelled it.
+        """
         try:
             yield
         except asyncio.CancelledError:
-            if not self._is_due or self._task.uncancel() > 0:
+            if self._why is None or self._task.uncancel() > 0:
                 raise
-            raise StreamNotRead(
-                "the stream was not read for too long; open it again where it stopped, and read "
-                "faster"
-            ) from None
+            raise self._why from None

@@ -11,7 +11,7 @@ from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.errors import Unauthenticated
 from okey_runtime.identity import Role, current_identity
-from okey_runtime.interceptors import writes_itself
+from okey_runtime.interceptors import ends_itself, writes_itself
 from okey_runtime.revocation import Revocations, TokenExpired
 from okey_runtime.unread import Cut
 from services.engine.feed import Feed, Page
@@ -77,6 +77,7 @@ class EventServicer(events_pb2_grpc.EventServiceServicer):
         self._stopping.set()
 
     @writes_itself
+    @ends_itself
     async def Subscribe(self, request: events_pb2.SubscribeRequest, context: Context) -> None:
         """Every row after the cursor. Who takes no page for a minute is cut."""
         self._shedding.refuse_if_busy()

@@ -20,7 +20,7 @@ from okey.table.config import TableConfig
 from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity, display_name
-from okey_runtime.interceptors import validates_itself, writes_itself
+from okey_runtime.interceptors import ends_itself, validates_itself, writes_itself
 from okey_runtime.revocation import Revocations
 from services.engine.attaching import Attaching
 from services.engine.errors import (
@@ -272,6 +272,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         )
 
     @writes_itself
+    @ends_itself
     @validates_itself
     async def Play(
         self, request_iterator: AsyncIterator[engine_pb2.PlayRequest], context: Context
@@ -280,6 +281,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         await self._streams.serve(request_iterator, current_identity(), context)
 
     @writes_itself
+    @ends_itself
     async def WatchTable(self, request: engine_pb2.WatchTableRequest, context: Context) -> None:
         """Follow a table."""
         identity = current_identity()

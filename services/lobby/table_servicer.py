@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from okey.api.lobby.v1 import lobby_pb2
 from okey.rules.variant import BotLevel, Mode
 from okey_runtime.identity import current_identity
+from okey_runtime.interceptors import ends_itself
 from services.lobby.bot_bank import BotBank
 from services.lobby.caller import Context, authorization_of
 from services.lobby.engine_tables import EngineTables
@@ -68,6 +69,7 @@ class TableServicer:
         """A page of the copy of the engine's list."""
         return (await self._tables.newest()).page(request)
 
+    @ends_itself
     async def WatchTables(
         self, request: lobby_pb2.WatchTablesRequest, context: Context
     ) -> AsyncIterator[lobby_pb2.WatchTablesResponse]:

@@ -9,6 +9,7 @@ from okey.api.lobby.v1 import lobby_pb2
 from okey.rules.variant import BotLevel
 from okey_runtime.clock import Clock
 from okey_runtime.identity import current_identity
+from okey_runtime.interceptors import ends_itself
 from services.lobby.asking import Asking
 from services.lobby.caller import Context, authorization_of
 from services.lobby.limits import Kind, Limits
@@ -68,6 +69,7 @@ class TicketServicer:
         ticket = await self._tickets.touch(current_identity().subject)
         return lobby_pb2.GetTicketResponse(ticket=self._shown(ticket))
 
+    @ends_itself
     async def WatchTicket(
         self, request: lobby_pb2.WatchTicketRequest, context: Context
     ) -> AsyncIterator[lobby_pb2.WatchTicketResponse]:

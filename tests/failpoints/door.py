@@ -16,6 +16,7 @@ from okey_runtime.database import Database
 from okey_runtime.identity import Identity, Role
 from okey_runtime.interceptors import CallInterceptor
 from okey_runtime.limits import CallLimits, Gate
+from okey_runtime.revocation import Revocations
 from okey_runtime.served import Callers
 from okey_runtime.service_token import fixed_token
 from services.wallet import wire
@@ -76,7 +77,11 @@ class WalletDoor:
         server = grpc.aio.server(
             interceptors=[
                 CallInterceptor(
-                    Callers(Everybody()), ACCESS, Gate(LIMITS, self._clock), Arrivals(60_000)
+                    Callers(Everybody()),
+                    ACCESS,
+                    Gate(LIMITS, self._clock),
+                    Arrivals(60_000),
+                    Revocations(self._clock),
                 )
             ]
         )

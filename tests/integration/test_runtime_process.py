@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import struct
 import sys
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
@@ -15,6 +16,7 @@ import pytest
 from okey_runtime.channel import open_channel
 from okey_runtime.config import DEV_ISSUER
 from okey_runtime.service_token import fixed_token
+from tests import http2
 from tests.fixtures.issuer import Issuer
 from tests.unit.runtime.caller import Caller
 from tests.unit.runtime.echo import SERVER_STREAM, UNARY, ask
@@ -105,6 +107,44 @@ async def test_a_signal_ends_streams_well_and_the_process_with_status_0(
     assert answers == ["ayse", "last"]
     assert await echo.ended() == 0
     assert echo.lines[-1]["event"] == "stopped"
+
+
+async def test_a_watcher_of_health_that_does_not_read_keeps_no_process_from_its_end(
+    echo: EchoProcess, tmp_path: Path
+) -> None:
+    addresses = json.loads((tmp_path / "address.json").read_text())
+    host, _, port = addresses["grpc"].rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    no_window = http2.frame(http2.SETTINGS, 0, 0, struct.pack(">HI", 4, 0))
+    writer.write(http2.PREFACE + no_window + http2.headers(1, "/grpc.health.v1.Health/Watch"))
+    writer.write(http2.message(1, b""))
+    begun = asyncio.Event()
+    answering = asyncio.create_task(_answer_pings(reader, writer, begun))
+    await begun.wait()
+    echo.process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(30):
+        assert await echo.ended() == 0
+    assert echo.lines[-1]["event"] == "stopped"
+    answering.cancel()
+    writer.close()
+
+
+async def _answer_pings(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, begun: asyncio.Event
+) -> None:
+    """What keeps a connection open; ``begun`` is set by the headers of an answer, for which the
+    reader needs no window.
+    """
+    while True:
+        head = await reader.readexactly(9)
+        content = await reader.readexactly(int.from_bytes(head[:3], "big"))
+        kind, flags = head[3], head[4]
+        if kind == http2.HEADERS:
+            begun.set()
+        if kind == http2.SETTINGS and not flags & http2.ACK:
+            writer.write(http2.frame(http2.SETTINGS, http2.ACK, 0))
+        if kind == http2.PING and not flags & http2.ACK:
+            writer.write(http2.frame(http2.PING, http2.ACK, 0, content))
 
 
 async def test_every_line_of_a_process_is_json(echo: EchoProcess) -> None:

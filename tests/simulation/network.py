@@ -19,6 +19,7 @@ from okey_runtime.clock import Clock
 from okey_runtime.identity import Identity, Role
 from okey_runtime.interceptors import CallInterceptor
 from okey_runtime.limits import CallLimits, Gate
+from okey_runtime.revocation import Revocations
 from okey_runtime.served import Callers
 from tests.chaos.tables.history import ENGINE
 from tests.simulation.loop import Process, SimulatedLoop, current
@@ -46,7 +47,9 @@ def call_interceptor(access: AccessTable, clock: Clock) -> CallInterceptor:
     most = 1 << 30
     limits = CallLimits(per_s=most, burst=most, streams=most, calls=most, call_ms=most)
     arrivals = Arrivals(FOR_EVER_MS, most)
-    return CallInterceptor(Callers(NamedVerifier()), access, Gate(limits, clock), arrivals)
+    return CallInterceptor(
+        Callers(NamedVerifier()), access, Gate(limits, clock), arrivals, Revocations(clock)
+    )
 
 
 def token_of(role: Role, subject: str) -> str:

@@ -8,6 +8,7 @@ from prometheus_client import REGISTRY
 
 from okey_runtime.auth import Role
 from okey_runtime.errors import RpcFailure, from_rpc_error
+from okey_runtime.revocation import Revocation
 from okey_runtime.server import ServiceServer
 from okey_runtime.trace import adopt_trace
 from tests.unit.runtime.caller import KINDS, Caller
@@ -16,9 +17,11 @@ from tests.unit.runtime.echo import (
     BIDI,
     CLIENT_STREAM,
     LENIENT,
+    SERVER_STREAM,
     UNARY,
     UNLISTED,
     UNSERVED,
+    WRITER,
     Ask,
     EchoApp,
     ask,
@@ -266,3 +269,17 @@ async def test_a_method_may_answer_malformed_stream_messages_itself(connect: Con
     messages = [ask(stake=7).SerializeToString(), NO_PROTOBUF, ask("good").SerializeToString()]
     answers = [answer.what async for answer in method(iter(messages))]
     assert answers == ["INVALID_FIELD", "MALFORMED_REQUEST", "good"]
+
+
+@pytest.mark.parametrize("method", [SERVER_STREAM, WRITER])
+async def test_a_stream_ends_when_its_callers_token_is_revoked(
+    connect: Connect, server: ServiceServer, app: EchoApp, method: str
+) -> None:
+    stream = (await connect()).begin(method, ask("wait"))
+    assert (await stream.read()).what == "ayse"
+    await app.entered.wait()
+    now_ms = server.clock.now_ms()
+    server.revocations.take([Revocation(now_ms + 3_600_000, "ayse", now_ms + 1_000)])
+    with pytest.raises(grpc.aio.AioRpcError) as ended:
+        await stream.read()
+    assert from_rpc_error(ended.value).reason == "TOKEN_REVOKED"

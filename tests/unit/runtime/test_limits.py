@@ -10,11 +10,12 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from structlog.testing import capture_logs
 
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import VirtualClock
-from okey_runtime.config import ServiceSettings
+from okey_runtime.config import Reflection, ServiceSettings
 from okey_runtime.errors import STATUS_DETAILS_KEY, RpcFailure
 from okey_runtime.identity import Identity, Role
 from okey_runtime.limits import (
@@ -209,6 +210,47 @@ async def test_a_players_messages_of_a_stream_are_read_no_faster_than_it_may_sen
     assert not fourth.done()
     issuer.clock.advance_ms(1_001)
     assert [*answers, (await fourth).what] == ["ayse"] * 4
+
+
+@pytest.mark.parametrize("caller", [player("ayse"), integrator("team"), None])
+async def test_messages_of_a_stream_are_paced_whoever_sends_them(caller: Identity | None) -> None:
+    clock = VirtualClock()
+    gate = Gate(CallLimits(per_s=1, burst=2, streams=1, calls=1, call_ms=1), clock)
+    for _ in range(2):
+        await gate.pace(caller, "/a/B", "10.0.0.1")
+    third = asyncio.ensure_future(gate.pace(caller, "/a/B", "10.0.0.1"))
+    await gate.pace(player("fatma"), "/a/B")
+    await gate.pace(None, "/a/B", "10.0.0.2")
+    await asyncio.sleep(0)
+    assert not third.done()
+    clock.advance_ms(1_001)
+    await third
+
+
+async def test_messages_of_services_are_not_paced() -> None:
+    gate = gate_of(per_s=1, burst=1)
+    for _ in range(3):
+        await gate.pace(Identity("engine", frozenset({Role.ENGINE}), "", 0), "/a/B")
+
+
+async def test_questions_of_reflection_are_paced_where_nobody_needs_a_token(
+    serve: Serve, issuer: Issuer
+) -> None:
+    stand = await serve(calls_per_s=1, calls_burst=2, reflection=Reflection.OPEN)
+    async with open_channel(stand.address) as channel:
+        untyped: Any = channel
+        stub: Any = reflection_pb2_grpc.ServerReflectionStub(untyped)
+        question = reflection_pb2.ServerReflectionRequest(list_services="")
+        stream = stub.ServerReflectionInfo(iter([question] * 3))
+        for _ in range(2):
+            assert (await stream.read()).HasField("list_services_response")
+        third = asyncio.ensure_future(stream.read())
+        health: Any = health_pb2_grpc.HealthStub(channel)
+        for _ in range(20):  # the third question was sent before these
+            await health.Check(health_pb2.HealthCheckRequest())
+        assert not third.done()
+        issuer.clock.advance_ms(1_001)
+        assert (await third).HasField("list_services_response")
 
 
 async def test_a_call_may_take_only_so_long_whatever_its_deadline(serve: Serve) -> None:

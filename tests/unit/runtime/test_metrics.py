@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 
 from okey_runtime.clock import VirtualClock
-from okey_runtime.metrics import MOST_AT_ONCE, MetricsServer, RpcMetrics, watch_loop_lag
+from okey_runtime.metrics import MOST_AT_ONCE, MetricsServer, Page, RpcMetrics, watch_loop_lag
 
 LABELS = {"grpc_type": "unary", "grpc_service": "a.B", "grpc_method": "C"}
 
@@ -52,6 +52,19 @@ async def test_the_loops_lag_is_measured() -> None:
     watching.cancel()
     assert registry.get_sample_value("lag_sum") == 0.2
     assert registry.get_sample_value("lag_count") == 1
+
+
+def test_the_text_of_the_metrics_is_written_once_a_second() -> None:
+    now_s = 0.0
+    registry = CollectorRegistry()
+    gauge = Gauge("okey_answer", "", registry=registry)
+    page = Page(registry, lambda: now_s)
+    first = page.text()
+    gauge.set(42)
+    now_s = 0.9
+    assert page.text() is first
+    now_s = 1.0
+    assert b"okey_answer 42.0" in page.text()
 
 
 async def test_metrics_are_served_over_http_until_stopped() -> None:

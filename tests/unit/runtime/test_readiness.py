@@ -1,6 +1,9 @@
+import asyncio
 from typing import Any
 
+import grpc
 import pytest
+from grpc.aio import AbortError
 from grpc_health.v1 import health_pb2
 
 from okey_runtime.readiness import LIVENESS, READINESS, Readiness
@@ -50,3 +53,67 @@ async def test_a_service_that_is_not_ready_is_alive_all_the_same(readiness: Read
     assert await serving(readiness, LIVENESS)
     await readiness.stopping()
     assert await serving(readiness, LIVENESS)
+
+
+class Watcher:
+    """A call of ``Watch``; one that does not read never takes what is written."""
+
+    def __init__(self, readiness: Readiness, name: str = "", *, reads: bool = True) -> None:
+        self.told: asyncio.Queue[str] = asyncio.Queue()
+        self.writes = asyncio.Event()
+        self.ended: list[grpc.StatusCode] = []
+        self._reads = reads
+        servicer: Any = readiness.servicer
+        request = health_pb2.HealthCheckRequest(service=name)
+        self.call = asyncio.create_task(servicer.Watch(request, self))
+
+    async def write(self, answer: health_pb2.HealthCheckResponse) -> None:
+        self.writes.set()
+        if not self._reads:
+            await asyncio.Event().wait()
+        self.told.put_nowait(health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status))
+
+    def done(self) -> bool:
+        return False
+
+    async def abort(self, code: grpc.StatusCode, *_: object) -> None:
+        self.ended.append(code)
+        raise AbortError
+
+    async def send_initial_metadata(self, _: object) -> None:
+        raise AssertionError("aborted already")
+
+
+async def test_a_watcher_that_does_not_read_holds_up_no_change_and_no_other_watcher(
+    readiness: Readiness,
+) -> None:
+    blind, other = Watcher(readiness, reads=False), Watcher(readiness)
+    await blind.writes.wait()
+    async with asyncio.timeout(10):
+        assert await other.told.get() == "NOT_SERVING"
+        await readiness.started()
+        assert await other.told.get() == "SERVING"
+        await readiness.stopping()
+        assert await other.told.get() == "NOT_SERVING"
+        late = Watcher(readiness)
+        assert await late.told.get() == "NOT_SERVING"
+    for watcher in (blind, other, late):
+        watcher.call.cancel()
+
+
+async def test_a_watcher_that_does_not_read_is_ended(
+    readiness: Readiness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("okey_runtime.health_servicer.UNREAD_FOR_S", 0.01)
+    blind = Watcher(readiness, reads=False)
+    with pytest.raises(AbortError):
+        async with asyncio.timeout(10):
+            await blind.call
+    assert blind.ended == [grpc.StatusCode.RESOURCE_EXHAUSTED]
+
+
+async def test_a_watcher_of_a_name_that_is_not_here_is_told_so(readiness: Readiness) -> None:
+    watcher = Watcher(readiness, "okey.test.Unknown")
+    async with asyncio.timeout(10):
+        assert await watcher.told.get() == "SERVICE_UNKNOWN"
+    watcher.call.cancel()

@@ -38,3 +38,16 @@ async def test_what_is_cancelled_by_others_has_nobody_to_tell(
     end: Callable[[Cut, "asyncio.Task[None]"], None],
 ) -> None:
     assert isinstance(await served(end), asyncio.CancelledError)
+
+
+async def test_a_message_that_is_not_taken_in_time_cuts_its_stream() -> None:
+    async def serve() -> None:
+        cut = Cut()
+        with cut.telling():
+            with cut.unread_for(60):
+                await asyncio.sleep(0)
+            with cut.unread_for(0.01):
+                await asyncio.Event().wait()
+
+    with pytest.raises(StreamNotRead):
+        await asyncio.create_task(serve())
