@@ -20,7 +20,7 @@ _UNKNOWN: Final = health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
 
 
 class HealthServicer(health_pb2_grpc.HealthServicer):
-    """Tells the states to whoever asks. No change waits for a watcher: gRPC's own servicer holds a
+    """Tells the states to every caller. No change waits for a watcher: gRPC's own servicer holds a
     lock while it writes, which one watcher that does not read then holds for ever.
     """
 

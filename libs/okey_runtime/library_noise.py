@@ -1,9 +1,9 @@
 """What libraries say of peers that misbehave: one line of a kind now and then (``line_quota``).
 
-Whoever reaches a port can have gRPC log, also without a token: a header that is no UTF-8, or a call
-that breaks off while it is answered, may leave an error with a traceback each. Nothing is wrong
-with the service then, so the traceback is dropped. Errors of our own that a library has caught keep
-theirs.
+Anybody who reaches a port can have gRPC log, also without a token: a header that is no UTF-8, or a
+call that breaks off while it is answered, may leave an error with a traceback each. Nothing is
+wrong with the service then, so the traceback is dropped. Errors of our own that a library has
+caught keep theirs.
 """
 
 import logging

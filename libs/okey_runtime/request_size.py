@@ -48,7 +48,7 @@ _NUMBERS: Final = {
 _PART: Final = re.compile(
     r"(?:\[(?:[^\[\]\\^]|\\x[0-7][0-9a-f])+\]|[A-Za-z0-9_-])(?:\{(?:\d+,)?(\d+)\})?"
 )
-"""Of a pattern: one of the ASCII characters listed, or one alone, at most so many times."""
+"""Of a pattern: one of the ASCII characters listed, or one alone, and at most how many."""
 
 
 class SizeUnbounded(Exception):
@@ -78,7 +78,7 @@ def most_bytes_of(services: Iterable[str]) -> int:
 
 
 def with_room(known: int) -> int:
-    """The limit of a message whose known fields have so many bytes, in whole KiB."""
+    """The limit of a message, in whole KiB, by the bytes of its known fields."""
     return -(-(known + max(_ROOM, known // 2)) // _STEP) * _STEP
 
 

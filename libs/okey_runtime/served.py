@@ -166,7 +166,7 @@ class ServedCall:
         """Find out who calls, whether it may, and put it where the handler and the log find it."""
         context, method = self._context, self._method
         structlog.contextvars.clear_contextvars()
-        # Once: it is decoded anew each time, however many entries a stranger has sent.
+        # Read once: gRPC decodes it at each access, however many entries a stranger has sent.
         metadata = self._metadata = context.invocation_metadata() or ()
         trace_id = adopt_trace(metadata)
         structlog.contextvars.bind_contextvars(method=method.name, trace_id=trace_id)

@@ -43,7 +43,7 @@ class Pace:
         self._turns = asyncio.Lock()
 
     async def turn(self, rows: int) -> None:
-        """Return once so many rows may go."""
+        """Return once this many rows may leave."""
         async with self._turns:
             await self._clock.sleep_until_ms(self._next_ms)
             now_ms = self._clock.monotonic_ms()

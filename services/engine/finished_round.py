@@ -83,7 +83,7 @@ class RoundStore(Protocol):
 
 
 class FinishedRounds:
-    """Answers for finished rounds; each is read once, whoever asks for it meanwhile."""
+    """Answers for finished rounds; callers who ask at the same time share one read."""
 
     def __init__(self, store: RoundStore, kept_bytes: int = KEPT_BYTES) -> None:
         self._store = store

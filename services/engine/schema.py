@@ -223,7 +223,7 @@ revocations: Final = Table(
 )
 revocations_until: Final = Index("revocations_until", revocations.c.until_ms)
 
-# One row, which whoever writes a revocation holds until the commit, as with ``feed``.
+# One row, which the writer of a revocation holds until the commit, as with ``feed``.
 revocation_positions: Final = Table(
     "revocation_positions",
     metadata,

@@ -15,7 +15,7 @@ from okey_runtime.identity import Identity
 
 
 class Callers:
-    """Tells by their tokens who calls; an address may show only so many bad ones."""
+    """Tells by their tokens who calls; bad ones are limited for each address."""
 
     def __init__(self, verifier: TokenVerifier, bad_tokens: BadTokens) -> None:
         self._verifier = verifier

@@ -123,7 +123,7 @@ class PlayersSocket(WebSocketsSansIOProtocol):
             super().handle_pong(event)
 
     def handle_cont(self, event: Frame) -> None:
-        """A further fragment, of which a message has only so many."""
+        """A further fragment; their number in a message is limited."""
         if len(self.frames) >= _MOST_FRAGMENTS:
             why = f"a message has at most {_MOST_FRAGMENTS} fragments"
             self._refuse(CloseCode.POLICY_VIOLATION, why)

@@ -5,7 +5,7 @@ calls. What is above is rolled back and kept as a request instead. ::
 
     REQUESTED ──► APPROVED   booked in the same transaction, under the requester's key
         ├───────► REJECTED   by anybody, also by the requester
-        └───────► EXPIRED    by time; found by whoever asks next
+        └───────► EXPIRED    by time; found by the next caller
 
 A request is decided once: its row is locked and changed by compare-and-set, and the schema refuses
 a second decision, an approval by the requester, and a booking under the key of a request that is

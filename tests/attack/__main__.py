@@ -24,7 +24,7 @@ UNUSABLE: Final = 2
 _WARM_UP_S: Final = 20.0
 _FIRST_QUIET: Final = 4
 _QUIET_AFTER: Final = 4
-"""After so many attacks there is another quiet window."""
+"""How many attacks lie between two quiet windows."""
 _MOST_RUNS: Final = 3
 _REPEATS_SHARE: Final = 0.7
 """Of the whole time; after it no attack is repeated, so that all have their turn."""

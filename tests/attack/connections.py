@@ -35,7 +35,7 @@ def targets(raid: Raid, way: str) -> list[tuple[str, str]]:
 
 
 def on_connections(way: str, act: Act, count: int = _CONNECTIONS) -> Attack:
-    """Do it on so many connections to each target."""
+    """Do it on this many connections to each target."""
 
     async def attack(raid: Raid) -> None:
         await raid.go()

@@ -164,7 +164,7 @@ class Raid:
     async def again_and_again(
         self, per_s: float, once: Callable[[int], Awaitable[None]], at_once: int = 64
     ) -> None:
-        """Begin that often, so many at once at most."""
+        """Begin that often, with a limit on how many run at once."""
         running = set[asyncio.Task[None]]()
         async for number in self.ticks(per_s):
             if len(running) < at_once:

@@ -25,7 +25,7 @@ from tests.attack.raid import MOST_BYTES, Aim, Overspent, Raid
 
 ROOT = Path(__file__).parents[2]
 
-# Whoever connects makes it spend what no victim may: memory, CPU and lines of a log.
+# Each connection makes it spend what no victim may: memory, CPU and lines of a log.
 EXPENSIVE = """
 import socket, sys, time
 kept = []

@@ -247,7 +247,7 @@ async def test_of_sessions_that_come_at_once_the_newest_stays(world: World) -> N
     )
     assert all(each is None or isinstance(each, SessionReplaced) for each in entered)
     await world.feed.catch_up()
-    # Whoever came first, both older ones are out: by an entry, or refused as they came.
+    # In either order both older ones are out: by an entry, or refused as they came.
     for token, came in zip(tokens[:2], entered[:2], strict=True):
         assert came is not None or isinstance(world.known.refusal(token), SessionReplaced)
     assert world.known.refusal(tokens[2]) is None

@@ -51,7 +51,7 @@ async def listening() -> AsyncIterator[tuple[Listener, str]]:
 
 
 async def captured(world: Everything, folder: Path, callee: str) -> str:
-    """What a real engine shows to whoever is at the callee's address."""
+    """What a real engine shows to the server at the callee's address."""
     async with listening() as (listener, address):
         away = {f"{each}_address": "127.0.0.1:1" for each in ("wallet", "rating", "bots")}
         settings = world.engine_settings(

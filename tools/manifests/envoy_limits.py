@@ -17,10 +17,11 @@ SERVICE_WINDOW: Final = 4_096 * STREAM_WINDOW
 few callers that do not read would hold up everybody whose calls share the connection.
 """
 RUNTIME: Final[Json] = {
-    # Rapid reset: a connection of which half of so many streams were reset within a second ends.
+    # Rapid reset: a connection ends once half of its streams were reset within a second, from
+    # 200 streams on.
     "overload.premature_reset_total_stream_count": 200,
     "overload.premature_reset_min_stream_lifetime_seconds": 1,
-    # One connection's requests give way to other connections' after so many.
+    # One connection's requests give way to other connections' after a number of them.
     "http.max_requests_per_io_cycle": 10,
 }
 _HEAP: Final = "envoy.resource_monitors.fixed_heap"

@@ -66,7 +66,7 @@ async def test_who_does_not_read_its_answers_is_dropped(tmp_path: Path) -> None:
 
 
 async def test_an_address_takes_only_so_many_places(tmp_path: Path) -> None:
-    """Whoever waits longest there goes for a newcomer."""
+    """The longest wait there gives way to a newcomer."""
     async with alone(tmp_path, gateway_strangers_per_address=2) as gateway:
         first, second = await gateway.stranger(), await gateway.stranger()
         await second.say(HEALTH)
