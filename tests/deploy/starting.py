@@ -107,8 +107,8 @@ def lay_out_secrets(folder: Path, database_url: str, redis_url: str) -> None:
             "okey_owner_database_url": database_url,
             "okey_redis_url": redis_url,
         },
-        # Each service finds its own here: whom the engine calls the lobby asks in its name.
-        "service-token": made["lobby-service-token"] | made["engine-service-token"],
+        # One folder for all: the lobby's tokens, and the engine's where both call a service.
+        "service-token": {**made["lobby-service-token"], **made["engine-service-token"]},
         "seal-keys": {},
     }
     for name, files in contents.items():
