@@ -86,6 +86,7 @@ SERIES: Final = {
 CASES: Final = (
     fires("OkeySealKeyLost", "2m", lost_seeds="_ 3x5"),
     fires("OkeySealKeyLost", "20m", lost_seeds="0x15 2x10"),
+    is_quiet("OkeySealKeyLost", "60m", lost_seeds="0x30 3x40"),
     is_quiet("OkeySealKeyLost", "5m", lost_seeds="0x10"),
     fires("OkeyMemberWithoutSealKeys", "6m", unsealed="1x10"),
     is_quiet("OkeyMemberWithoutSealKeys", "10m", unsealed="0x20"),
