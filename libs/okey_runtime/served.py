@@ -14,10 +14,10 @@ import grpc
 import structlog
 
 from okey_runtime.aborting import abort_with
-from okey_runtime.access import AccessTable
-from okey_runtime.arriving import Arrivals
+from okey_runtime.access import AccessTable, TokenMissing
+from okey_runtime.arriving import Arrivals, RequestNotSent
 from okey_runtime.auth import bearer_token
-from okey_runtime.bad_tokens import BadTokens, host_of_peer
+from okey_runtime.bad_tokens import BadTokens, TooManyBadTokens, host_of_peer
 from okey_runtime.connections import Connections
 from okey_runtime.deadline import set_deadline
 from okey_runtime.errors import (
@@ -41,6 +41,9 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 Metadata: TypeAlias = "Iterable[tuple[str, str | bytes]]"
 
 _CODE_NAMES: Final = {code.value[0]: code.name for code in grpc.StatusCode}
+
+_OF_STRAYS: Final = (TokenMissing, TooManyBadTokens, RequestNotSent)
+"""Why a stranger's call is refused that says nothing; a bad token is counted on its own."""
 
 _trail: Final = OperatorTrail()
 
@@ -290,7 +293,7 @@ class ServedCall:
 
     async def _refuse(self, error: BaseException) -> NoReturn:
         """End the call with the error's status; always raises, as ``abort`` does."""
-        if self._strays():
+        if isinstance(error, _OF_STRAYS) and self._strays():
             self._ended("CANCELLED")
             raise asyncio.CancelledError("its connection goes") from error
         status = status_for(error)
