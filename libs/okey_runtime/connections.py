@@ -31,7 +31,7 @@ from okey_runtime.logging import get_logger
 _FOLDER: Final = Path("/proc/self/fd")
 _EVERY_MS: Final = 1_000
 _STRAYS_PER_S: Final = 50
-_STRAYS_AT_ONCE: Final = 500
+_STRAYS_AT_ONCE: Final = 200
 _MOST_HOSTS: Final = 10_000
 _AT_ONCE: Final = 256
 """Sockets that are looked at before others have their turn."""
