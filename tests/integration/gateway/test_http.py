@@ -99,6 +99,30 @@ async def test_a_refused_call_tells_status_and_reason(
     assert refused(await post(gateway, f"rpc/{path}", body, token or "")) == (status, reason)
 
 
+async def test_a_refused_call_tells_each_field(world: Stand, gateway: ServiceServer) -> None:
+    """A page can mark the fields of a form: what a service has refused, and the gateway itself."""
+    token = world.issuer.token("ada")
+    body = {"table_id": "X", "match_no": 0, "round_no": 1}
+    answer = await post(gateway, "rpc/TableService/ListEvents", body, token)
+    fields = {each["field"]: each["description"] for each in answer.json()["violations"]}
+    assert fields.keys() == {"table_id", "match_no"}
+    assert all(fields.values())
+    body = {"player_ids": ["x"] * 201}
+    answer = await post(gateway, "rpc/TableService/GetDisplayNames", body, token)
+    assert [each["field"] for each in answer.json()["violations"]] == ["player_ids"]
+    answer = await post(gateway, "rpc/TableService/GetTable", {"table_id": "a" * 26}, token)
+    assert "violations" not in answer.json()
+
+
+async def test_a_refused_table_tells_its_limit(world: Stand, gateway: ServiceServer) -> None:
+    terms = {"mode": "MODE_SOLO", "seat_count": 2, "stake": 20_000}
+    body = {"request_id": "request-1", "terms": terms, "bot_level": "BOT_LEVEL_EASY"}
+    answer = await post(gateway, "rpc/LobbyService/CreateTable", body, world.issuer.token("ada"))
+    assert refused(answer) == (400, "INVALID_TABLE_CONFIG")
+    told = {"field": "stake", "value": "20000", "allowed": "50..10000"}
+    assert answer.json()["metadata"] == told
+
+
 async def test_roles_are_the_services_to_judge(world: Stand, gateway: ServiceServer) -> None:
     token = world.issuer.token("team", [Role.INTEGRATOR])
     answer = await post(gateway, "rpc/TableService/WhereAmI", {}, token)

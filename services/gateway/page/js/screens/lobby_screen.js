@@ -60,10 +60,10 @@ export class LobbyScreen {
     try {
       const { table_id: tableId } = await this.#app.rpc.call("TableService", "WhereAmI");
       this.seatedAt = tableId;
-      const { ticket } = await this.#app.rpc.call("LobbyService", "GetTicket");
-      this.receiveTicket(ticket);
+      const { ticket } = await this.#app.rpc.call("LobbyService", "GetTicket", { may_be_none: true });
+      if (ticket) this.receiveTicket(ticket);
     } catch {
-      // No ticket, or nobody answers: the list says so too.
+      // Nobody answers: the list says so too.
     }
     this.render();
   }
