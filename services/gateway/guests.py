@@ -9,11 +9,11 @@ from typing import Final
 
 from joserfc.jwk import OKPKey
 
-from okey.errors import NotFound
+from okey.errors import NotFound, quoted
 from okey_runtime.auth import mint
 from okey_runtime.clock import Clock
 from okey_runtime.errors import FieldViolation, InvalidField
-from okey_runtime.identity import Identity, Role, display_name
+from okey_runtime.identity import Identity, Role, fit_name
 
 _PREFIX: Final = "guest-"
 _NAME_CHARS: Final = 24
@@ -48,12 +48,11 @@ class Guests:
         """A new guest, or the known one again.
 
         Raises:
-            InvalidField: nobody can be shown under that name.
+            InvalidField, NameUnfit: nobody can be shown under that name.
         """
-        shown = display_name(name)[:_NAME_CHARS].strip() if isinstance(name, str) else ""
-        if not shown:
-            rule = f"must be a name that can be seen, of at most {_NAME_CHARS} characters"
-            raise InvalidField((FieldViolation("name", rule),))
+        if not isinstance(name, str):
+            raise InvalidField((FieldViolation("name", f"is text, not {quoted(name)}"),))
+        shown = fit_name(name, _NAME_CHARS)
         is_guest = known is not None and known.subject.startswith(_PREFIX)
         player = known.subject if known is not None and is_guest else _new_guest()
         now_ms = self._clock.now_ms()

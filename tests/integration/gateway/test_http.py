@@ -56,6 +56,17 @@ async def test_a_guest_needs_a_name_that_can_be_seen(gateway: ServiceServer, nam
     assert refused(await post(gateway, "session/guest", {"name": name})) == (400, "INVALID_FIELD")
 
 
+async def test_a_guest_learns_which_character_of_its_name_is_refused(
+    gateway: ServiceServer,
+) -> None:
+    answer = await post(gateway, "session/guest", {"name": "\U0001d159"})
+    assert refused(answer) == (400, "INVALID_FIELD")
+    note = "U+1D159 MUSICAL SYMBOL NULL NOTEHEAD"
+    assert answer.json()["metadata"] == {"character": note}
+    [violation] = answer.json()["violations"]
+    assert (violation["field"], note in violation["description"]) == ("name", True)
+
+
 async def test_without_a_key_there_are_no_guests(world: Stand) -> None:
     gateway = await world.start_gateway(gateway_guest_key_file=None)
     assert refused(await post(gateway, "session/guest", {"name": "x"})) == (

@@ -252,7 +252,7 @@ class App {
       this.#problem = "";
       this.#enter();
     } catch (refusal) {
-      this.#problem = refusalText(this.t, refusal.reason ?? "INTERNAL");
+      this.#problem = refusalText(this.t, refusal.reason ?? "INTERNAL", refusal.metadata);
       this.render();
     }
   }

@@ -170,7 +170,7 @@ export class LobbyScreen {
       else await this.#create(kind);
       this.#app.dialog.close();
     } catch (refusal) {
-      this.#problem(refusalText(this.#app.t, refusal.reason ?? "INTERNAL"));
+      this.#problem(refusalText(this.#app.t, refusal.reason ?? "INTERNAL", refusal.metadata));
     }
   }
 

@@ -381,6 +381,8 @@ export const words = {
   "refused.BUDGET_SPENT": "Zu schnell. Warte etwas.",
   "refused.RATE_LIMITED": "Zu schnell. Warte etwas.",
   "refused.INVALID_FIELD": "Etwas an dieser Anfrage kann nicht sein.",
+  "refused.character": "„{character}“ geht so in keinem Namen: nimm Buchstaben.",
+  "refused.INVALID_TABLE_CONFIG": "{field} ist {value}. Erlaubt: {allowed}.",
   "refused.ROUND_NOT_FOUND": "Diese Runde gibt es nicht.",
   "refused.ROUND_NOT_ENDED": "Diese Runde läuft noch.",
   "refused.ACCOUNT_NOT_FOUND": "Noch keine Chips.",

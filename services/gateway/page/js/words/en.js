@@ -381,6 +381,8 @@ export const words = {
   "refused.BUDGET_SPENT": "Too fast. Wait a little.",
   "refused.RATE_LIMITED": "Too fast. Wait a little.",
   "refused.INVALID_FIELD": "Something in this request cannot be.",
+  "refused.character": "“{character}” cannot be in a name like this: use letters.",
+  "refused.INVALID_TABLE_CONFIG": "{field} is {value}. Allowed: {allowed}.",
   "refused.ROUND_NOT_FOUND": "There is no such round.",
   "refused.ROUND_NOT_ENDED": "That round is still being played.",
   "refused.ACCOUNT_NOT_FOUND": "No chips yet.",

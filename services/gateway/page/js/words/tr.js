@@ -379,6 +379,8 @@ export const words = {
   "refused.BUDGET_SPENT": "Çok hızlı. Biraz bekle.",
   "refused.RATE_LIMITED": "Çok hızlı. Biraz bekle.",
   "refused.INVALID_FIELD": "Bu istekte olmayacak bir şey var.",
+  "refused.character": "“{character}” bir adda böyle olamaz: harf kullan.",
+  "refused.INVALID_TABLE_CONFIG": "{field}: {value}. İzin verilen: {allowed}.",
   "refused.ROUND_NOT_FOUND": "Böyle bir el yok.",
   "refused.ROUND_NOT_ENDED": "O el hâlâ oynanıyor.",
   "refused.ACCOUNT_NOT_FOUND": "Henüz çip yok.",
