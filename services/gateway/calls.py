@@ -23,7 +23,7 @@ async def sign_in(request: Request, guests: Guests | None, callers: Callers) -> 
     """A guest's token: a new guest's, or that of the one whose token the request has.
 
     Raises:
-        GuestsNotOffered, MalformedRequest, RequestTooLarge, InvalidField, TokenInvalid,
+        GuestsNotOffered, NotAGuest, MalformedRequest, RequestTooLarge, InvalidField, TokenInvalid,
             TokenExpired, TooManyBadTokens: no token.
     """
     if guests is None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from joserfc.jwk import OKPKey
 
-from okey.errors import NotFound, quoted
+from okey.errors import Forbidden, NotFound, quoted
 from okey_runtime.auth import mint
 from okey_runtime.clock import Clock
 from okey_runtime.errors import FieldViolation, InvalidField
@@ -23,6 +23,12 @@ class GuestsNotOffered(NotFound):
     """Players bring a token of the identity provider here."""
 
     reason = "GUESTS_NOT_OFFERED"
+
+
+class NotAGuest(Forbidden):
+    """A player of the identity provider asks for a guest's token: that would be another player."""
+
+    reason = "NOT_A_GUEST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +55,17 @@ class Guests:
 
         Raises:
             InvalidField, NameUnfit: nobody can be shown under that name.
+            NotAGuest: the known one is a player of the identity provider.
         """
+        if known is not None and not known.subject.startswith(_PREFIX):
+            raise NotAGuest(
+                f"{known.subject} is no guest: renew the token where it was issued, or sign in as "
+                "a guest without it"
+            )
         if not isinstance(name, str):
             raise InvalidField((FieldViolation("name", f"is text, not {quoted(name)}"),))
         shown = fit_name(name, _NAME_CHARS)
-        is_guest = known is not None and known.subject.startswith(_PREFIX)
-        player = known.subject if known is not None and is_guest else _new_guest()
+        player = known.subject if known else _new_guest()
         now_ms = self._clock.now_ms()
         token = mint(
             self._key,
@@ -65,7 +76,7 @@ class Guests:
             name=shown,
             audience=self._audience,
             # A token that is renewed goes on with the session, so that it replaces no other.
-            session_id=(known.session_id if known and is_guest else "") or secrets.token_hex(8),
+            session_id=(known.session_id if known else "") or secrets.token_hex(8),
         )
         return GuestSession(token, player, shown, now_ms + self._ttl_ms)
 

@@ -320,3 +320,40 @@ async def test_who_clicks_twice_means_it_once(come: Come, platform: StartedPlatf
     await page.wait_for_selector(".lobby")
     assert [asked.count(call) for call in ("JoinTable", "CreateTable", "guest")] == [1, 1, 1]
     await expect(page.locator(".toast")).to_have_count(0)
+
+
+BLOCKED = """for (const kind of ["localStorage", "sessionStorage"])
+    Object.defineProperty(window, kind,
+        {get() { throw new DOMException("no", "SecurityError"); }});"""
+FULL = (
+    """Storage.prototype.setItem = () => { throw new DOMException("no", "QuotaExceededError"); };"""
+)
+RUBBISH = """for (const key of ["language", "theme", "order", "session"])
+    localStorage.setItem(`okey.${key}`, "{rubbish");
+sessionStorage.getItem("okey.session") ?? sessionStorage.setItem("okey.session", "{rubbish");"""
+
+
+@pytest.mark.parametrize("script", [BLOCKED, FULL, RUBBISH], ids=["blocked", "full", "rubbish"])
+async def test_the_page_works_whatever_the_browser_keeps(come: Come, script: str) -> None:
+    """A private table is made and shown with its code: nothing is held that nobody sees."""
+    ayse = await come("Ayşe", script=script)
+    await ayse.make_table("create", seats="2", isPrivate=True)
+    await ayse.page.click("[data-do=invite]")
+    assert "#" in await ayse.page.locator(".invite-link").input_value()
+    await expect(ayse.page.locator(".toast")).to_have_count(0)
+
+
+AN_EVENING_FAST = "const now = Date.now; Date.now = () => now() + 13 * 3600000;"
+
+
+async def test_a_clock_that_is_fast_changes_nobody(come: Come) -> None:
+    """By the device's clock the token has ended before it began."""
+    ayse = await come("Ayşe", script=AN_EVENING_FAST)
+    asked = list[str]()
+    ayse.page.on("request", lambda request: asked.append(request.url.rsplit("/", 1)[-1]))
+    await ayse.page.click(".tabs [data-do=toAccount]")
+    await expect(ayse.page.locator(".statement, table").first).to_be_visible()
+    await ayse.page.reload()
+    await ayse.page.wait_for_selector(".lobby, .account, table")
+    assert "ListPostings" in asked
+    assert asked.count("guest") == 0

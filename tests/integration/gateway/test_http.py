@@ -44,11 +44,10 @@ async def test_a_guest_plays_under_its_name_and_comes_back_as_the_same(
     assert (answer.status_code, answer.json()["account"]) == (200, body["account"])
 
 
-async def test_nobody_becomes_a_guest_under_another_players_id(
-    world: Stand, gateway: ServiceServer
-) -> None:
-    made = await post(gateway, "session/guest", {"name": "x"}, world.issuer.token("ada"))
-    assert made.json()["player_id"].startswith("guest-")
+async def test_nobody_but_a_guest_is_made_a_guest(world: Stand, gateway: ServiceServer) -> None:
+    """A player of the identity provider would go on as somebody else, without chips."""
+    answer = await post(gateway, "session/guest", {"name": "x"}, world.issuer.token("ada"))
+    assert refused(answer) == (403, "NOT_A_GUEST")
 
 
 @pytest.mark.parametrize("name", ["", " \u200b ", 7, None])

@@ -189,7 +189,7 @@ export class LobbyScreen {
     };
     if (kind === "solo") request.bot_level = this.chosen.bots;
     const { table_id: tableId, invite } = await this.#app.rpc.call("LobbyService", "CreateTable", request);
-    if (invite) this.#app.storage.setItem(`okey.invite.${tableId}`, invite);
+    if (invite) this.#app.store.keep(`okey.invite.${tableId}`, invite);
     this.#app.go(`/table/${tableId}`);
   }
 
