@@ -50,7 +50,7 @@ async def call(request: Request, client: OkeyClient, callers: Callers, gate: Gat
     caller = callers.verify(token, _address(request))
     gate.refuse_if_too_often(caller, rpc.path)
     body = await body_of(request, most_json_bytes(rpc.path))
-    message = from_json(body, rpc.request())
+    message = from_json(body, rpc.request(), is_reading=rpc.is_reading)
     adopt_trace(())
     with speaking_with(token), log_context(player_id=caller.subject):
         return answer(encode(await client.call(rpc.home, rpc.at, message)))

@@ -22,7 +22,8 @@ GATEWAY = """
     };
     const until = async (is) => { while (!is()) await new Promise((done) => setTimeout(done, 5)); };
     const callbacks = Object.fromEntries(
-        ["Table", "Tables", "Ticket", "State", "End", "Time", "TokenEnded", "SignedOut"].map(
+        ["Table", "Tables", "Ticket", "State", "End", "Time", "TokenEnded", "SignedOut",
+         "Build"].map(
             (name) => ["on" + name, (value) => heard.push([name, value ?? null])]));
     const connection = new m.Connection(async () => "token", callbacks);
     const greet = async (number) => {

@@ -169,3 +169,29 @@ async def test_a_call_whose_token_has_ended_is_made_again_with_a_new_one(
         return tokens;
     }"""
     assert await modules("wire/rpc.js", story) == ["Bearer old", "Bearer new"]
+
+
+async def test_a_page_older_than_its_gateway_reloads_once(modules: Modules) -> None:
+    """Not twice in five minutes, as while gateways of two builds are up, and not without need."""
+    story = """(m) => {
+        const kept = new Map(), reloads = [];
+        const store = {text: (key) => kept.get(key) ?? "",
+            keep: (key, text) => { kept.set(key, text); return true; }};
+        let now = 1e12;
+        const page = (build, heard, tab = store) => {
+            const upgrade = new m.Upgrade(build, tab, () => reloads.push(build), () => now);
+            upgrade.hear(heard);
+            const isDue = upgrade.isDue;
+            upgrade.take();
+            return isDue;
+        };
+        const due = [page("a", "a"), page("a", ""), page("", "b")];
+        due.push(page("a", "b"), page("b", "a"));
+        now += 301000;
+        due.push(page("a", "b"));
+        due.push(page("c", "b", {text: () => "", keep: () => false}));
+        return [due, reloads];
+    }"""
+    due, reloads = await modules("core/upgrade.js", story)
+    assert due == [False, False, False, True, True, True, True]
+    assert reloads == ["a", "a"]

@@ -357,3 +357,31 @@ async def test_a_clock_that_is_fast_changes_nobody(come: Come) -> None:
     await ayse.page.wait_for_selector(".lobby, .account, table")
     assert "ListPostings" in asked
     assert asked.count("guest") == 0
+
+
+# An older page, which has reloaded just now and so does not yet again.
+OLDER = """if (!sessionStorage.getItem("okey.reloaded")) {
+    sessionStorage.setItem("okey.reloaded", String(Date.now()));
+    window.isOld = true;
+    document.addEventListener("readystatechange", () => {
+        document.querySelector("meta[name=okey-build]").content = "older";
+    });
+}"""
+
+
+async def test_a_page_older_than_its_gateway_is_loaded_again_but_in_no_round(come: Come) -> None:
+    """It says so meanwhile; the player stays signed in."""
+    ayse = await come("Ayşe", script=OLDER)
+    banner = ayse.page.locator("#connection")
+    await expect(banner).to_contain_text("newer version")
+    await sit_alone(ayse)
+    await ayse.page.evaluate("() => sessionStorage.setItem('okey.reloaded', '0')")
+    await ayse.draw()
+    await ayse.discard_last()
+    await ayse.wait_for_turn()
+    assert await ayse.page.evaluate("() => window.isOld")
+    await expect(banner).to_contain_text("newer version")
+    await ayse.give_up()
+    await ayse.page.wait_for_function("() => !window.isOld")
+    await ayse.page.wait_for_selector(".lobby")
+    await expect(banner).to_have_text("")

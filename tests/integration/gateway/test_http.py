@@ -80,7 +80,14 @@ CALLS = {
     "no token": ("RatingService/ListSeasons", {}, None, 401, "TOKEN_MISSING"),
     "bad token": ("RatingService/ListSeasons", {}, "eyJ.x.y", 401, "TOKEN_INVALID"),
     "no player's call": ("TableService/OpenTable", {}, "", 404, "RPC_NOT_OFFERED"),
-    "unknown field": ("TableService/GetTable", {"tisch": 1}, "", 400, "MALFORMED_REQUEST"),
+    "unknown field": ("LobbyService/CreateTable", {"tisch": 1}, "", 400, "MALFORMED_REQUEST"),
+    "newer page": (
+        "TableService/GetTable",
+        {"table_id": "a" * 26, "tisch": {"x": [1]}},
+        "",
+        404,
+        "TABLE_NOT_FOUND",
+    ),
     "no object": ("TableService/GetTable", [], "", 400, "MALFORMED_REQUEST"),
     "broken rule": ("TableService/GetTable", {"table_id": "X"}, "", 400, "INVALID_FIELD"),
     "no such table": (

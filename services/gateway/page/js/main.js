@@ -2,6 +2,8 @@
 import { clockText, ServerClock } from "./core/clock.js";
 import { LANGUAGES, pickLanguage, refusalText, translator } from "./core/i18n.js";
 import { Store } from "./core/store.js";
+import { deadlineOf } from "./core/table.js";
+import { Upgrade } from "./core/upgrade.js";
 import { Books } from "./screens/books.js";
 import { LobbyScreen } from "./screens/lobby_screen.js";
 import { Rounds } from "./screens/rounds.js";
@@ -17,6 +19,7 @@ import { Rpc } from "./wire/rpc.js";
 import { Session } from "./wire/session.js";
 
 const TICK_MS = 200;
+const READ_MS = 2_500; // the last moments of a pause: how the round ended has been read
 const THEMES = ["auto", "light", "dark"];
 const TABLE_PATH = /^\/(table|invite)\/([a-z0-9]{26})$/;
 
@@ -39,7 +42,10 @@ class App {
     this.store = new Store(() => localStorage);
     this.root = document.getElementById("app");
     this.clock = new ServerClock(() => performance.now());
-    this.session = new Session(new Store(() => sessionStorage), this.clock);
+    const tab = new Store(() => sessionStorage);
+    this.session = new Session(tab, this.clock);
+    const own = document.querySelector('meta[name="okey-build"]').content;
+    this.upgrade = new Upgrade(own, tab, () => location.reload());
     this.rpc = new Rpc(this.session);
     this.connectionState = "connecting";
     this.table = null;
@@ -54,6 +60,7 @@ class App {
       onTime: (serverTimeMs) => this.clock.hear(serverTimeMs),
       onTokenEnded: () => this.session.expire(),
       onSignedOut: () => this.#signOut(),
+      onBuild: (build) => this.#hearBuild(build),
     });
     this.rounds = new Rounds(this, null);
     this.#begin();
@@ -188,7 +195,21 @@ class App {
 
   #tellConnection() {
     const isFine = this.connectionState === "open" || !this.session.isSignedIn;
-    this.#banner.textContent = isFine ? "" : this.t(`connection.${this.connectionState}`);
+    const outdated = this.upgrade.isDue ? this.t("connection.outdated") : "";
+    this.#banner.textContent = isFine ? outdated : this.t(`connection.${this.connectionState}`);
+  }
+
+  #hearBuild(build) {
+    this.upgrade.hear(build);
+    this.#tellConnection();
+  }
+
+  /** In the middle of a round, or of something that is typed or read. */
+  get #isBusy() {
+    const { table } = this.table ?? {};
+    if (!table || !this.table.isPlaying || table.phase === "WAITING") return this.dialog.name !== "";
+    const isOver = table.phase === "PAUSE" && this.clock.leftMs(deadlineOf(table, "ROUND_PAUSE") ?? 0) < READ_MS;
+    return !isOver || !["", "result"].includes(this.dialog.name);
   }
 
   #ended(end) {
@@ -273,6 +294,7 @@ class App {
     tick(document, this.clock, clockText);
     this.lobby.tick();
     this.table?.tick();
+    if (!this.#isBusy) this.upgrade.take();
   }
 }
 

@@ -12,7 +12,7 @@ const TOKEN_ENDED = 4001;
 /**
  * Callbacks: `onTable(playResponse)`, `onTables(list)`, `onTicket(ticket)`, `onState("open" | "lost" | "away")`,
  * `onEnd(end)` for a table or a watch that is over, `onTime(serverTimeMs)`, `onTokenEnded()`,
- * `onSignedOut()`.
+ * `onSignedOut()`, `onBuild(pageBuild)`.
  */
 export class Connection {
   #callbacks;
@@ -137,6 +137,7 @@ export class Connection {
     this.#asked = 0;
     this.#failures = 0;
     this.#callbacks.onTime(Number(welcome.server_time_ms));
+    this.#callbacks.onBuild(welcome.page_build ?? "");
     this.#callbacks.onState("open");
     if (this.#table) this.#send({ play: { attach: this.#attach() } });
     for (const { message } of this.#pending.values()) this.#send(message);

@@ -26,11 +26,6 @@ export class Session {
     return this.#kept !== null;
   }
 
-  /** Whether the session outlives a reload of the page. */
-  get isKept() {
-    return this.#store.keep(KEY, this.#store.text(KEY));
-  }
-
   get playerId() {
     return this.#kept?.player_id ?? "";
   }

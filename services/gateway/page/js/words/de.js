@@ -78,6 +78,7 @@ export const words = {
   "connection.lost": "Verbindung weg – neuer Versuch …",
   "connection.away": "Der Tisch wird wiederhergestellt …",
   "connection.connecting": "Verbinde …",
+  "connection.outdated": "Von dieser Seite gibt es eine neue Version. Sie wird nach dieser Runde geladen.",
   "act.label": "Deine Züge",
   "act.drawStock": "Ziehen",
   "act.drawDiscard": "Ablage nehmen",

@@ -78,6 +78,7 @@ export const words = {
   "connection.lost": "Connection lost – trying again …",
   "connection.away": "The table is being restored …",
   "connection.connecting": "Connecting …",
+  "connection.outdated": "There is a newer version of this page. It is loaded after this round.",
   "act.label": "Your turn's moves",
   "act.drawStock": "Draw",
   "act.drawDiscard": "Take discard",

@@ -78,6 +78,7 @@ export const words = {
   "connection.lost": "Bağlantı koptu – yeniden deneniyor …",
   "connection.away": "Masa geri getiriliyor …",
   "connection.connecting": "Bağlanıyor …",
+  "connection.outdated": "Bu sayfanın yeni bir sürümü var. Bu elden sonra yüklenecek.",
   "act.label": "Hamlelerin",
   "act.drawStock": "Çek",
   "act.drawDiscard": "Yandan al",
