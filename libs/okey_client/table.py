@@ -44,6 +44,9 @@ class TableClient:
     def follow(self, *, adds_nonces: bool = True) -> TableMirror:
         """The table kept up to date: iterate over it for what changes.
 
+        The first change is the table as it stands now, and has no events. So has each one after a
+        gap that was too long to be filled: the view counts, not what happened before it.
+
         While the caller is seated it adds a random nonce to every coming shuffle, unless
         ``adds_nonces`` is off (T9).
         """

@@ -184,7 +184,7 @@ export class Results {
   #invite() {
     const { app, table, tableId } = this.#screen;
     const { t } = app;
-    const code = app.storage.getItem(`okey.invite.${tableId}`) ?? "";
+    const code = app.store.text(`okey.invite.${tableId}`);
     const isLost = table.isPrivate && !code;
     const link = `${location.origin}/invite/${tableId}${code ? `#${code}` : ""}`;
     app.dialog.show(
