@@ -238,6 +238,10 @@ class Tables:
         under_way = {shard_of(t) for t in (*self._loads, *self._reloads)}
         return self.recovery.unloaded_shards() | under_way
 
+    def is_readable(self, kind: type[Event]) -> bool:
+        """Whether every living engine can read events of this kind."""
+        return self._ownership.is_readable(kind)
+
     def _refuse_if_not_ours(self, table_id: str) -> None:
         if self._is_stopping:
             raise EngineStopping("this engine is stopping; send the request again")

@@ -272,6 +272,13 @@ class TieBreakStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class MatchClaimed:
+    """The last person left in the match ends it as its winner (K9); ``MatchEnded`` follows."""
+
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
 class PauseStarted:
     """The next round of the match follows at the deadline (U13)."""
 
@@ -365,7 +372,13 @@ PhaseEvent = (
 """What the table waits for changes."""
 
 MatchEvent = (
-    MatchStarted | TieBreakStarted | MatchEnded | MatchVoided | SettlementConfirmed | TableTakenOver
+    MatchStarted
+    | TieBreakStarted
+    | MatchClaimed
+    | MatchEnded
+    | MatchVoided
+    | SettlementConfirmed
+    | TableTakenOver
 )
 """A match begins, changes or ends; or an engine takes the table."""
 

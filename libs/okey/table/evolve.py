@@ -67,7 +67,7 @@ def _evolve_phase(
                 state, phase=Phase.WAITING, phase_deadline_ms=0, idle_deadline_ms=idle_deadline
             )
         case e.TableClosed():
-            # Ç10: what was left in the kasa has gone to the house.
+            # Ç10: what was left in the kasa is paid out by the wallet.
             # A result that is with the wallet stands; nobody waits for its answer any more.
             return replace(
                 state, phase=Phase.CLOSED, phase_deadline_ms=0, sealed=None, kasa=0, match=None
@@ -85,6 +85,8 @@ def _evolve_match(
             return _start_match(state, event)
         case e.TieBreakStarted(contenders):
             return _start_tie_break(state, contenders)
+        case e.MatchClaimed():
+            return state  # the end of the match comes with it
         case e.MatchEnded():
             return _end_match(state, event)
         case e.MatchVoided():
