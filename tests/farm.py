@@ -4,6 +4,7 @@
 can be sure to meet its mules only behind an invite code; the public rows are for comparison.
 """
 
+import sys
 from collections import Counter
 from typing import Final
 
@@ -63,4 +64,4 @@ def figures() -> list[str]:
 
 
 if __name__ == "__main__":
-    print(*figures(), sep="\n")
+    sys.stdout.write("\n".join(figures()) + "\n")

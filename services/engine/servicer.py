@@ -15,6 +15,7 @@ from okey.rules.arrange import Arrangement
 from okey.rules.tile import Tile
 from okey.rules.variant import BotLevel, Mode, Variant
 from okey.table import commands as c
+from okey.table import events as e
 from okey.table.config import TableConfig
 from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock

@@ -71,6 +71,7 @@ class Tables:
         self.recovery: Final = Recovery(clock, self.load)
         self._ai = ai
         self._ownership = ownership
+        self.is_readable: Final = ownership.is_readable
         self._actors = Actors()
         self._loads: dict[str, asyncio.Task[TableActor]] = {}
         self._reloads = Reloads(self._load_lost)
@@ -237,10 +238,6 @@ class Tables:
         """The shards of which a table is still to be loaded and taken over, or is lost."""
         under_way = {shard_of(t) for t in (*self._loads, *self._reloads)}
         return self.recovery.unloaded_shards() | under_way
-
-    def is_readable(self, kind: type[Event]) -> bool:
-        """Whether every living engine can read events of this kind."""
-        return self._ownership.is_readable(kind)
 
     def _refuse_if_not_ours(self, table_id: str) -> None:
         if self._is_stopping:

@@ -1,9 +1,9 @@
 """What each version of the rule set played and paid, kept for good.
 
-``tests/data/rule_sets`` holds a file a version: tables of ``tests.matches`` by kind and seed, with a
-digest of all their events as the journal stores them and what every account held in the end.
-``python -m tests.rule_sets <version>`` writes the file of a new version; one that is there is never
-changed.
+``tests/data/rule_sets`` holds a file a version: tables of ``tests.matches`` by kind and seed, with
+a digest of all their events as the journal stores them and what every account held in the end.
+``python -m tests.rule_sets <version>`` writes the file of a new version; one that is there is
+never changed.
 """
 
 from hashlib import sha256

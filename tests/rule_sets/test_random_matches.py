@@ -67,7 +67,6 @@ def test_random_matches_are_settled_to_the_chip(kind: str) -> None:
 def test_five_thousand_random_matches_of_each_kind(kind: str) -> None:
     """The same for thousands, which show every ending that the kind knows."""
     seen = check_matches(kind, LONG)
-    print(kind, dict(seen))
     assert seen["HOUSE_WIN"]
     if KINDS[kind].variant is Variant.KLASIK:
         assert seen["MatchClaimed"]

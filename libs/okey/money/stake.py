@@ -68,9 +68,7 @@ def void_match(match: MatchMoney) -> Journal:
     return Journal.of(JournalKind.VOID_MATCH, [*taken, *refunds])
 
 
-def close_table(
-    table_id: str, kasa: int, stayed: Sequence[str], rules: RuleSet
-) -> Journal | None:
+def close_table(table_id: str, kasa: int, stayed: Sequence[str], rules: RuleSet) -> Journal | None:
     """Ç10: a kasa that nobody can win any more goes back; None if it is empty.
 
     ``stayed`` are the people who played the table's last match to the end and can be paid. They get

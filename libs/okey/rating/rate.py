@@ -173,9 +173,7 @@ def _rate_teams(
     return _rated(deltas, met)
 
 
-def _compensate(
-    match: RatedMatch, rules: RuleSet, meetings: Mapping[Pair, int]
-) -> MatchRating:
+def _compensate(match: RatedMatch, rules: RuleSet, meetings: Mapping[Pair, int]) -> MatchRating:
     """R5: who stayed in a match of two gets what the win would have brought, out of the sink.
 
     The special rule beside R4's "fewer than two people left", so it holds however the match ends.

@@ -51,7 +51,7 @@ def contenders(state: TableState) -> tuple[int, ...]:
 
 
 def least_contenders(rules: RuleSet) -> int:
-    """K9: with so many people left only people contend; before 2026.12 the house did against one."""
+    """K9: from how many people on only people contend; before 2026.12 the house did against one."""
     return 1 if rules.bars_given_up_seats else 2
 
 
@@ -102,9 +102,7 @@ def why_not_lay(state: TableState) -> Answer:
 def why_not_finish(state: TableState, seat: int) -> Answer:
     """H7, K6, K9: whether a try is allowed; the hand itself is judged only then (H8)."""
     if match_of(state).contenders and seat not in contenders(state):
-        return lambda: NotContending(
-            f"house seat {seat} does not contend while people do (K6, K9)"
-        )
+        return lambda: NotContending(f"house seat {seat} does not contend while people do (K6, K9)")
     return why_not_lay(state)
 
 

@@ -85,8 +85,6 @@ def _evolve_match(
             return _start_match(state, event)
         case e.TieBreakStarted(contenders):
             return _start_tie_break(state, contenders)
-        case e.MatchClaimed():
-            return state  # the end of the match comes with it
         case e.MatchEnded():
             return _end_match(state, event)
         case e.MatchVoided():
@@ -127,6 +125,8 @@ def _evolve_round(state: TableState, event: e.RoundEvent | e.SeatEvent) -> Table
             return with_hand(state, seat, replace(hand_of(state, seat), timeouts=count))
         case e.RoundEnded():
             return _end_round(state, event)
+        case e.MatchClaimed():
+            return state  # the end of the match comes with it
         case _:
             return _set_turn_clock(evolve_seats(state, event), event)
 

@@ -54,7 +54,7 @@ def give_up_seat(draft: Draft, seat: int, reason: ForfeitReason, *, is_penalised
 
 
 def claim(draft: Draft, player: str) -> None:
-    """K9: the last person left ends the match as its winner, at any moment of it. Raises why not."""
+    """K9: the last person left ends the match as its winner, at any moment. Raises why not."""
     seat = seat_owned_by(draft.state, player)
     if draft.state.phase not in MATCH_PHASES:
         raise NoMatchRunning(f"the table is {draft.state.phase.name}: there is no match to claim")

@@ -19,9 +19,7 @@ def rated(match: RatedMatch, outcome: Outcome, meetings: dict[Pair, int]) -> Mat
 
 
 def deltas(match: RatedMatch, outcome: Outcome, meetings: dict[Pair, int]) -> dict[int, int]:
-    return {
-        change.seat: change.delta_milli for change in rated(match, outcome, meetings).changes
-    }
+    return {change.seat: change.delta_milli for change in rated(match, outcome, meetings).changes}
 
 
 def test_a_meeting_is_divided_by_its_number_rounded_towards_zero() -> None:
@@ -92,7 +90,7 @@ def test_meetings_shrink_changes_and_keep_the_sum(
 
 
 def test_a_star_gains_nothing_a_day_from_mules_that_it_meets_by_itself() -> None:
-    """R6, R7: less than 5 points from any number of mules behind a code, before about 10 a minute."""
+    """R6, R7: less than 5 points from any number of mules behind a code; it was 10 a minute."""
     assert farmed_milli(RULE_SET_2026_11, FRESH, is_private=True, minutes=1) == 10_000
     assert farmed_milli(RULE_SET_2026_11, FRESH, is_private=True) > 500_000
     for mules in (1, 10, FRESH):
