@@ -1,7 +1,7 @@
 """The tables of the rating database; the migrations make them, this module names them for queries.
 
-``records`` and ``seasons`` are the events, ``history``, ``meetings`` and ``sink_postings`` what they
-changed: nothing of these is changed or deleted, but that a season ends. The rest is derived.
+``records`` and ``seasons`` are the events, ``history``, ``meetings`` and ``sink_postings`` what
+they changed: nothing of these is changed or deleted, but that a season ends. The rest is derived.
 
 A record's id is drawn after its players are locked, so the ids of two records that share a player
 stand in the order of their effects.

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import Connection, Executable, delete, func, insert, select
 
 from okey.rating import KlasikWon, Ladder
 from okey.rules.rule_set import DEFAULT_RULE_SET, RULE_SETS
@@ -48,6 +48,10 @@ async def rebuilt(store: RatingStore) -> Rebuilt:
     steps = [each async for each in store.rebuild(repair=False)]
     assert isinstance(steps[-1], Rebuilt)
     return steps[-1]
+
+
+def run(connection: Connection, statement: Executable) -> None:
+    connection.execute(statement)
 
 
 async def test_the_second_meeting_within_a_day_counts_half(store: RatingStore) -> None:
@@ -148,9 +152,9 @@ async def test_a_rebuild_tells_meetings_that_nobody_played(
     """R7: one taken away, and one put in, are found by their event."""
     await store.record_match(at(1, DAY_MS))
     row = {"low_player": "ada", "high_player": "cem", "ended_ms": DAY_MS, "record_id": 1}
-    await database.transact(lambda connection: connection.execute(insert(meetings), row) and None)
+    await database.transact(lambda connection: run(connection, insert(meetings).values(row)))
     (found,) = (await rebuilt(store)).differences
     assert (found.kind, found.expected, found.actual) == (DifferenceKind.MEETING, 1, 2)
-    await database.transact(lambda connection: connection.execute(delete(meetings)) and None)
+    await database.transact(lambda connection: run(connection, delete(meetings)))
     (found,) = (await rebuilt(store)).differences
     assert (found.kind, found.expected, found.actual) == (DifferenceKind.MEETING, 1, 0)
