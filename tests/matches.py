@@ -120,7 +120,9 @@ class _Player:
         seat = self.random.choice(people)
         player = self.table.player(seat)
         names = {action.name for action in legal_actions(self.table.state, seat)}
-        if "CLAIM_MATCH" in names and self.chance(0.7):
+        # A clock that has run out counts before it rings; here a long one may ring late.
+        is_late = 0 < self.table.seat(seat).away_deadline_ms <= self.table.now_ms
+        if "CLAIM_MATCH" in names and self.chance(0.7) and not is_late:
             self.do(c.ClaimMatch(player))
         elif "FORFEIT" in names:
             self.do(c.Forfeit(player))
