@@ -70,7 +70,8 @@ def test_five_thousand_random_matches_of_each_kind(kind: str) -> None:
     assert seen["HOUSE_WIN"]
     if KINDS[kind].variant is Variant.KLASIK:
         assert seen["MatchClaimed"]
-        assert seen["tie-break won"]
+        # Of two, one has points left and the other none: only four can share the highest.
+        assert bool(seen["tie-break won"]) is (kind == "klasik-4")
         assert not seen["won by a given-up seat"]
     else:
         assert seen["CANAK_DRAW"]
