@@ -143,6 +143,11 @@ class TableClient:
         request = engine_pb2.ForfeitRequest(table_id=self.table_id, request_id=new_request_id())
         await self._calls.unary(self._stub.Forfeit, request, self._at("Forfeit"))
 
+    async def claim_match(self) -> None:
+        """End the Klasik match as its winner, where everybody else gave up (K9)."""
+        request = engine_pb2.ClaimMatchRequest(table_id=self.table_id, request_id=new_request_id())
+        await self._calls.unary(self._stub.ClaimMatch, request, self._at("ClaimMatch"))
+
     async def return_to_seat(self) -> None:
         """Take the seat back from its stand-in (U8)."""
         request = engine_pb2.ReturnToSeatRequest(

@@ -123,6 +123,7 @@ export class Results {
     const actions = {
       askForfeit: () => this.#askForfeit(),
       forfeit: () => app.once("forfeit", () => this.#forfeit()),
+      claimMatch: () => app.once("claimMatch", () => screen.tryCommand("claim_match")),
       leave: () => app.once("leave", () => this.#leave()),
       toLobby: () => app.go("/"),
       playOn: () => app.once("playOn", () => this.#playOn()),

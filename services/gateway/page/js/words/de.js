@@ -100,6 +100,7 @@ export const words = {
   "hint.moved": "Der Stein ist aufgenommen: Pfeiltasten bewegen ihn, Enter legt ihn hin.",
   "standIn.note": "Du warst weg: eine Vertretung spielt für dich.",
   "standIn.return": "Ich bin zurück",
+  "claim.button": "Sieg annehmen",
   "forfeit.button": "Aufgeben",
   "forfeit.title": "Das Spiel aufgeben?",
   "forfeit.price":
@@ -177,6 +178,7 @@ export const words = {
   "said.standIn": "Für {name} spielt eine Vertretung.",
   "said.returned": "{name} ist zurück.",
   "said.gaveUp": "{name} gab auf.",
+  "said.claimed": "{name} nimmt den Sieg an: Alle anderen haben aufgegeben.",
   "said.sat": "{name} sitzt am Tisch.",
   "said.dealt": "Die Steine sind gegeben.",
   "said.tieBreak": "Gleichstand: eine weitere Runde entscheidet.",

@@ -100,6 +100,7 @@ export const words = {
   "hint.moved": "The tile is picked up: arrow keys move it, Enter puts it down.",
   "standIn.note": "You were away: a stand-in plays for you.",
   "standIn.return": "I'm back",
+  "claim.button": "Take the win",
   "forfeit.button": "Give up",
   "forfeit.title": "Give the match up?",
   "forfeit.price":
@@ -177,6 +178,7 @@ export const words = {
   "said.standIn": "A stand-in plays for {name}.",
   "said.returned": "{name} is back.",
   "said.gaveUp": "{name} gave up.",
+  "said.claimed": "{name} takes the win: everybody else gave up.",
   "said.sat": "{name} sits at the table.",
   "said.dealt": "The tiles are dealt.",
   "said.tieBreak": "A tie: it is decided in one more round.",
