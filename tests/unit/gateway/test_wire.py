@@ -61,7 +61,7 @@ def test_a_reading_call_is_known_by_its_name() -> None:
     changing = {name.partition("/")[2] for name, rpc in OFFERED.items() if not rpc.is_reading}
     assert changing == {
         "CreateTable", "JoinTable", "LeaveTable", "EnqueueTicket", "CancelTicket", "LeaveSeat",
-        "AddNonce", "Act", "Forfeit", "ReturnToSeat", "PlayOn",
+        "AddNonce", "Act", "Forfeit", "ReturnToSeat", "PlayOn", "ClaimMatch",
     }  # fmt: skip
 
 
