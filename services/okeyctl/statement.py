@@ -1,7 +1,5 @@
 """``okeyctl statement``: what went in and out of an account, for people and for other programs."""
 
-import csv
-import io
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +11,7 @@ from rich.text import Text
 
 from okey.api.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from okey_runtime.identity import display_name
+from services.okeyctl.as_csv import csv_text
 from services.okeyctl.reach import Reach
 
 _TIMEOUT_S: Final = 300.0
@@ -71,13 +70,14 @@ def as_json(statement: Statement) -> str:
 
 def as_csv(statement: Statement) -> str:
     """One line a posting, between a line OPENING and a line CLOSING."""
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(_COLUMNS)
-    lines.writerow(("", "", "OPENING", "", statement.opening, "", "", ""))
-    lines.writerows(_row(posting) for posting in statement.postings)
-    lines.writerow(("", "", "CLOSING", "", statement.closing, "", "", ""))
-    return text.getvalue()
+    return csv_text(
+        (
+            _COLUMNS,
+            ("", "", "OPENING", "", statement.opening, "", "", ""),
+            *map(_row, statement.postings),
+            ("", "", "CLOSING", "", statement.closing, "", "", ""),
+        )
+    )
 
 
 def show(statement: Statement, console: Console) -> None:

@@ -16,6 +16,7 @@ from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from services.okeyctl.asking import TIMEOUT_S, ask
 from services.okeyctl.connecting import calls
 from services.okeyctl.ending import refusals, refuse
+from services.okeyctl.moments import TIME, named
 from services.okeyctl.options import AsJson, DataDir, Reason, checked_player
 from services.okeyctl.reach import CALLEES, Reach, dev_token, signing_key
 
@@ -107,15 +108,17 @@ def revoke(
     before: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME",
-            help="With --player: only those issued before, as 2026-12-01T10:00:00Z. Else now.",
+            metavar=TIME,
+            help="With --player: only those issued before this time, as 2026-12-01T10:00:00Z, or "
+            "before this day (UTC), as 2026-12-01. Else now.",
         ),
     ] = None,
     expires: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME",
-            help="With --id: when it expires. Else the longest life of a player's token from now.",
+            metavar=TIME,
+            help="With --id: when it expires; a bare date is the day's end (UTC). Else the longest "
+            "life of a player's token from now.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -148,7 +151,7 @@ def _revoke_player(way: Reach, player: str, reason: str, before: str | None) -> 
     request = revocations_pb2.RevokeTokensRequest(
         player_id=player,
         reason=reason,
-        issued_before_ms=None if before is None else _moment_ms("--before", before),
+        issued_before_ms=None if before is None else named("--before", before).first_ms,
     )
     answer: Answer = ask(way, _STUB, lambda stub: stub.RevokeTokens(request, timeout=TIMEOUT_S))
     return answer
@@ -158,21 +161,10 @@ def _revoke_token(way: Reach, token_id: str, reason: str, expires: str | None) -
     request = revocations_pb2.RevokeTokenRequest(
         token_id=token_id,
         reason=reason,
-        expires_ms=None if expires is None else _moment_ms("--expires", expires),
+        expires_ms=None if expires is None else named("--expires", expires).end_ms,
     )
     answer: Answer = ask(way, _STUB, lambda stub: stub.RevokeToken(request, timeout=TIMEOUT_S))
     return answer
-
-
-def _moment_ms(option: str, text: str) -> int:
-    """Milliseconds since the epoch. Ends the command where the text is no time with a zone."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        refuse(f"{option} {text!r} is no time: write it as 2026-12-01T10:00:00Z")
-    if moment.tzinfo is None:
-        refuse(f"{option} {text!r} has no time zone: add Z for UTC")
-    return int(moment.timestamp() * 1000)
 
 
 def _told(about: str, answer: Answer) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
 from uuid import uuid4
@@ -20,6 +19,7 @@ from services.okeyctl.as_json import json_line
 from services.okeyctl.asking import TIMEOUT_S, ask
 from services.okeyctl.connecting import calls
 from services.okeyctl.ending import FINDINGS, Output, refuse
+from services.okeyctl.moments import TIME, span_ms
 from services.okeyctl.options import AsJson, Player, Reason, checked_player
 from services.okeyctl.reach import Reach
 
@@ -162,8 +162,23 @@ def statement(
     account: Annotated[
         str | None, typer.Option(help="Any account's whole name: pot:<match>, kasa:<table>.")
     ] = None,
-    since: Annotated[datetime | None, typer.Option("--from", help="From when on, UTC.")] = None,
-    until: Annotated[datetime | None, typer.Option(help="Until when, UTC; else now.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar=TIME,
+            help="From this time on, as 2026-12-01T10:00:00Z, or from the start of this day (UTC), "
+            "as 2026-12-01.",
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar=TIME,
+            help="Until this time, or until the end of this day (UTC), not before --from. Else "
+            "now.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one line a posting.")] = False,
 ) -> None:
@@ -176,7 +191,7 @@ def statement(
     if as_json and as_csv:
         refuse("--json and --csv exclude each other: name one")
     name = account or player_account(checked_player(player or ""))
-    found = asyncio.run(statements.fetch(way, name, _ms(since), _ms(until)))
+    found = asyncio.run(statements.fetch(way, name, *span_ms(since, until)))
     if as_json:
         print(statements.as_json(found))
     elif as_csv:
@@ -212,10 +227,6 @@ def audit(
     else:
         audits.show(audited, Output())
     sys.exit(FINDINGS if audited.findings else 0)
-
-
-def _ms(moment: datetime | None) -> int:
-    return 0 if moment is None else int(moment.replace(tzinfo=UTC).timestamp() * 1000)
 
 
 def _key(key: str | None) -> str:

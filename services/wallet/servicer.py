@@ -243,12 +243,12 @@ class WalletServicer(wallet_pb2_grpc.WalletServiceServicer):
     ) -> AsyncIterator[wallet_pb2.ExportStatementResponse]:
         """A statement, line by line."""
         account = _readable(request.account, current_identity())
-        until_ms = request.until_ms or self._wallet.now_ms()
+        until_ms = request.until_ms or max(self._wallet.now_ms(), request.from_ms)
+        span = Span(request.from_ms, until_ms)
         balance = await self._wallet.balance_at(account, request.from_ms)
         opening = wallet_pb2.StatementOpening(balance=balance)
         yield wallet_pb2.ExportStatementResponse(opening=opening)
         count = 0
-        span = Span(request.from_ms, until_ms)
         async for posting in self._wallet.statement(account, span):
             balance += posting.amount
             count += 1

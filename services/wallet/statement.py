@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
+from okey.errors import InvalidInput
 from okey.money.account import Account, is_balance_kept
 from okey.money.journal import JournalKind
 from services.wallet.decline import AccountNotFound
@@ -45,12 +46,28 @@ class Page:
     next_after: int | None
 
 
+class SpanReversed(InvalidInput):
+    """A span of time that would end before it begins."""
+
+    reason = "SPAN_REVERSED"
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A span of time, [from_ms, until_ms) since the epoch."""
+    """A span of time, [from_ms, until_ms) since the epoch.
+
+    Raises ``SpanReversed`` where the end comes before the start.
+    """
 
     from_ms: int
     until_ms: int
+
+    def __post_init__(self) -> None:
+        if self.from_ms > self.until_ms:
+            raise SpanReversed(
+                f"from_ms {self.from_ms} is after until_ms {self.until_ms}: the span would end "
+                "before it begins; exchange them"
+            )
 
 
 EVER: Final = Span(0, 2**62)

@@ -248,6 +248,7 @@ async def test_an_operator_revokes_one_token_by_command(world: Everything) -> No
         (("--player", "a", "--before", "yesterday"), "'yesterday' is no time"),
         (("--player", "a", "--before", "2026-01-31T10:00:00"), "no time zone"),
         (("--player", "a", "--before", "2100-01-31T10:00:00Z"), "future"),
+        (("--player", "a", "--before", "1969-12-31"), "before 1970"),
         (("--player", "a", "--expires", "2026-01-31T10:00:00Z"), "--expires with --id"),
         (("--id", "a", "--before", "2026-01-31T10:00:00Z"), "--before goes with --player"),
         (("--id", "a b"), "INVALID_FIELD"),

@@ -305,6 +305,12 @@ async def test_a_statement_opens_lists_and_closes(stub_of: StubOf) -> None:
     assert [line async for line in ada.ExportStatement(until_now)][-1].closing.posting_count == 0
 
 
+async def test_a_statement_that_ends_before_it_begins_is_refused(stub_of: StubOf) -> None:
+    backwards = wallet_pb2.ExportStatementRequest(account="player:ada", from_ms=2, until_ms=1)
+    statement = stub_of(Role.PLAYER, "ada").ExportStatement(backwards)
+    assert await failure(statement.read()) == ("INVALID_ARGUMENT", "SPAN_REVERSED")
+
+
 async def test_pages_go_on_where_the_last_ended(stub_of: StubOf) -> None:
     """M5: and a token that no page gave out is refused."""
     engine = stub_of(Role.ENGINE)

@@ -128,6 +128,37 @@ async def test_a_statement_of_a_span_opens_with_what_was_before(operator: Operat
     assert (await operator.run(*later, "--csv", "--json"))[0] == 2
 
 
+async def test_a_bare_date_is_its_whole_day(operator: Operator) -> None:
+    """The grant is booked on 2023-11-14 at 22:13 UTC."""
+    await operator.run("wallet", "grant", "ada", "70", "--reason", "a gift")
+    the_day = ("--from", "2023-11-14", "--until", "2023-11-14", "--json")
+    status, text, _ = await operator.run("statement", "--player", "ada", *the_day)
+    statement = document_in(text)
+    assert (status, statement["opening_balance"], statement["closing_balance"]) == (0, 0, 1_070)
+    day_before = ("--until", "2023-11-13", "--json")
+    _, text, _ = await operator.run("statement", "--player", "ada", *day_before)
+    assert document_in(text)["postings"] == []
+
+
+async def test_a_statement_that_ends_before_it_begins_is_refused(operator: Operator) -> None:
+    backwards = ("--from", "2023-11-15", "--until", "2023-11-14")
+    status, text, error = await operator.run(
+        "statement", "--account", "system:issuance", *backwards
+    )
+    assert (status, text) == (2, "")
+    assert "--from 2023-11-15 is after --until 2023-11-14" in error
+
+
+async def test_a_reason_cannot_be_a_formula_of_a_spreadsheet(operator: Operator) -> None:
+    await operator.run("wallet", "grant", "ada", "70", "--reason", "=1+1")
+    _, text, _ = await operator.run(*STATEMENT, "--csv")
+    lines = list(csv.DictReader(text.splitlines()))
+    assert [(line["amount"], line["reason"]) for line in lines[1:-1]] == [
+        ("1000", ""),
+        ("70", "'=1+1"),
+    ]
+
+
 async def test_a_piped_statement_is_whole(operator: Operator) -> None:
     reason = "a gift [red]" + " and more" * 12
     await operator.run("wallet", "grant", "ada", "70", "--reason", reason)

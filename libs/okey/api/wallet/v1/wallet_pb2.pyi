@@ -1572,7 +1572,7 @@ class ExportStatementRequest(_message.Message):
     from_ms: _builtins.int
     """From when on, milliseconds since the epoch, included."""
     until_ms: _builtins.int
-    """Until when, excluded; 0 means now."""
+    """Until when, excluded; 0 means now. Not before `from_ms`."""
     def __init__(
         self,
         *,

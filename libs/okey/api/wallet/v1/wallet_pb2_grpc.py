@@ -272,6 +272,7 @@ class WalletServiceServicer:
 
     def ExportStatement(self, request, context):
         """A statement over a span of time: the opening balance, every posting, the closing balance.
+        Reasons: SPAN_REVERSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -102,7 +102,9 @@ class WalletServiceStub:
     ListPostings: _aio.UnaryUnaryMultiCallable[_wallet_pb2.ListPostingsRequest, _wallet_pb2.ListPostingsResponse]
     """An account's postings, oldest first, in pages."""
     ExportStatement: _aio.UnaryStreamMultiCallable[_wallet_pb2.ExportStatementRequest, _wallet_pb2.ExportStatementResponse]
-    """A statement over a span of time: the opening balance, every posting, the closing balance."""
+    """A statement over a span of time: the opening balance, every posting, the closing balance.
+    Reasons: SPAN_REVERSED.
+    """
     VerifyLedger: _aio.UnaryUnaryMultiCallable[_wallet_pb2.VerifyLedgerRequest, _wallet_pb2.VerifyLedgerResponse]
     """Checks the whole ledger against itself; operators only. No findings: every chip is accounted for."""
     AuditLedger: _aio.UnaryStreamMultiCallable[_wallet_pb2.AuditLedgerRequest, _wallet_pb2.AuditLedgerResponse]
@@ -284,7 +286,9 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_pb2.ExportStatementRequest,
         context: _aio.ServicerContext[_wallet_pb2.ExportStatementRequest, _abc.AsyncIterator[_wallet_pb2.ExportStatementResponse]],
     ) -> _abc.AsyncIterator[_wallet_pb2.ExportStatementResponse]:
-        """A statement over a span of time: the opening balance, every posting, the closing balance."""
+        """A statement over a span of time: the opening balance, every posting, the closing balance.
+        Reasons: SPAN_REVERSED.
+        """
 
     @_abc_1.abstractmethod
     def VerifyLedger(
