@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import grpc
 
 from okey.errors import Exhausted, Forbidden, NotFound, Refused, Unavailable
+from okey_runtime.codec import UndecodableMessage
 from okey_runtime.database import DatabaseAway
 from okey_runtime.errors import RpcFailure
 
@@ -121,6 +122,21 @@ class EventNotReadable(Unavailable):
     """
 
     reason = "EVENT_NOT_READABLE"
+
+
+class RowNotReadable(Unavailable):
+    """A newer engine wrote a row in a form that this engine does not know; send the same request
+    again, which an engine of that version answers.
+    """
+
+    reason = "ROW_NOT_READABLE"
+
+    def __init__(self, error: UndecodableMessage, table_id: str, seq: int | None = None) -> None:
+        row = f"a row of table {table_id}" if seq is None else f"row {seq} of table {table_id}"
+        super().__init__(
+            f"{row} was written by a newer engine, and this one cannot read it ({error}): send the "
+            "same request again, until an engine of the newer version answers"
+        )
 
 
 class WalletAway(Unavailable):

@@ -3,11 +3,14 @@
 Everybody reads from the journal, a page at a time, so that who is slow costs no memory; a page that
 several ask for is read once. Positions become visible in their order (see ``schema.feed``): what
 stands after the last row that was read is all that is to come.
+
+A row that only a newer engine can read is not passed over: readers get what comes before it, and
+then ``RowNotReadable`` until a newer engine answers them. Rows that nobody can read go by empty:
+those that are no protobuf, and those of a table that an operator has voided past its journal.
 """
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -25,9 +28,10 @@ from okey_runtime.logging import get_logger
 from services.engine.appending import Append, Verdict
 from services.engine.archive import StoredRow
 from services.engine.background import leave_failure
+from services.engine.errors import RowNotReadable
 from services.engine.group_commit import Store
 from services.engine.record import decode_events
-from services.engine.schema import feed, journal
+from services.engine.schema import feed, journal, voided
 from services.engine.seals import Seals
 from services.engine.wire import event_message
 
@@ -114,6 +118,7 @@ class Feed:
 
         Raises:
             CursorTooOld: rows after the position were archived since.
+            RowNotReadable: a newer engine wrote the next row.
             DatabaseAway, DatabaseBusy: try again.
         """
         while True:
@@ -168,8 +173,31 @@ class Feed:
         archived, rows = await self._database.read(
             lambda c: (c.execute(bound).scalar_one(), c.execute(query).all())
         )
-        last, newest_ms = (rows[-1].position, rows[-1].at_ms) if rows else (position, 0)
-        return Page(last, newest_ms, _messages(rows, self._seals), archived)
+        last, newest_ms, messages = position, 0, list[bytes]()
+        for row in rows:
+            try:
+                events = await self._events(row)
+            except RowNotReadable:
+                if messages:
+                    break
+                raise
+            last, newest_ms = row.position, row.at_ms
+            messages.append(_message(row, events))
+        return Page(last, newest_ms, tuple(messages), archived)
+
+    async def _events(self, row: Any) -> list[events_pb2.Event]:
+        """What a spectator sees of the row. Raises ``RowNotReadable``."""
+        try:
+            return _spectators(row, self._seals)
+        except DecodeError as error:
+            _log.error("row_not_readable", table_id=row.table_id, seq=row.seq, error=str(error))
+            return []
+        except UndecodableMessage as error:
+            _log.error("row_not_readable", table_id=row.table_id, seq=row.seq, error=str(error))
+            given_up = select(voided.c.table_id).where(voided.c.table_id == row.table_id)
+            if await self._database.read(lambda c: c.execute(given_up).first()):
+                return []
+            raise RowNotReadable(error, row.table_id, row.seq) from error
 
     async def _bounds(self) -> tuple[int, int]:
         found = await self._database.read(lambda c: c.execute(select(feed)).one())
@@ -210,29 +238,21 @@ def _too_old(position: int, archived: int) -> CursorTooOld:
     )
 
 
-def _messages(rows: Sequence[Any], seals: Seals) -> tuple[bytes, ...]:
-    return tuple(
-        events_pb2.SubscribeResponse(
-            table_id=row.table_id,
-            seq=row.seq,
-            at_ms=row.at_ms,
-            events=_events(row, seals),
-            cursor=str(row.position),
-        ).SerializeToString()
-        for row in rows
-    )
+def _message(row: Any, events: list[events_pb2.Event]) -> bytes:
+    return events_pb2.SubscribeResponse(
+        table_id=row.table_id,
+        seq=row.seq,
+        at_ms=row.at_ms,
+        events=events,
+        cursor=str(row.position),
+    ).SerializeToString()
 
 
-def _events(row: Any, seals: Seals) -> list[events_pb2.Event]:
-    try:
-        events = decode_events(row.payload)
-        if any(isinstance(event, RoundDealt) for event in events):
-            # Spectators see the nonces of a deal, which are encrypted; of all else see no more.
-            stored = StoredRow(row.seq, row.at_ms, row.payload, None)
-            [opened] = seals.opened(row.table_id, [stored]).rows
-            events = decode_events(opened.payload)
-    except (UndecodableMessage, DecodeError) as error:
-        # Its table stands still; the others' rows are to come all the same.
-        _log.error("row_not_readable", table_id=row.table_id, seq=row.seq, error=str(error))
-        return []
+def _spectators(row: Any, seals: Seals) -> list[events_pb2.Event]:
+    events = decode_events(row.payload)
+    if any(isinstance(event, RoundDealt) for event in events):
+        # Spectators see the nonces of a deal, which are encrypted; of all else see no more.
+        stored = StoredRow(row.seq, row.at_ms, row.payload, None)
+        [opened] = seals.opened(row.table_id, [stored]).rows
+        events = decode_events(opened.payload)
     return [event_message(event, SPECTATOR) for event in events]

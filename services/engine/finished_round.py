@@ -15,8 +15,9 @@ from okey.table import events as e
 from okey.table.hidden import fresh_seed
 from okey.table.public import REVEALED
 from okey.table.state import TableState
+from okey_runtime.codec import UndecodableMessage
 from services.engine.background import leave_failure
-from services.engine.errors import NoSuchRound, RoundNotEnded
+from services.engine.errors import NoSuchRound, RoundNotEnded, RowNotReadable
 from services.engine.record import Row
 from services.engine.wire import event_message
 
@@ -98,6 +99,7 @@ class FinishedRounds:
         Raises:
             NoSuchRound: it was not dealt here.
             RoundNotEnded: it is being played.
+            RowNotReadable: a newer engine wrote rows of it.
             DatabaseAway, DatabaseBusy: try again.
         """
         kept = self._kept.get(key)
@@ -112,7 +114,11 @@ class FinishedRounds:
         return await asyncio.shield(task)
 
     async def _read(self, key: RoundKey) -> bytes:
-        answer = _message(await self._find(key)).SerializeToString()
+        try:
+            found = await self._find(key)
+        except UndecodableMessage as error:
+            raise RowNotReadable(error, key.table_id) from error
+        answer = _message(found).SerializeToString()
         self._kept[key] = answer
         self._bytes += len(answer)
         while self._bytes > self._most_bytes:

@@ -24,11 +24,14 @@ from services.engine import event_servicer
 from services.engine.app import MIGRATIONS
 from services.engine.appending import Append, Taken, append_batch
 from services.engine.archive import Archive
+from services.engine.errors import RowNotReadable
 from services.engine.event_servicer import EventServicer, Pace
 from services.engine.feed import PAGE_ROWS, CursorAhead, CursorTooOld, FedStore, Feed
 from services.engine.journal import Journal
+from services.engine.operators import Operators, Voided
 from services.engine.record import encode_events
 from services.engine.shedding import Limits, Shedding
+from tests.unit.engine.test_old_events import newer_event
 
 A, B, C = "a" * 26, "b" * 26, "c" * 26
 PAYLOAD = encode_events([CountdownCancelled()])
@@ -90,6 +93,34 @@ async def test_a_refused_row_has_no_place_and_harms_no_other(database: Database)
     assert await store.append([row(A, 1), row(B, 1)]) == [Taken.SEQ, None]
     page = await Feed(database, VirtualClock()).after(0)
     assert [(table, seq) for table, seq, _ in read(page.rows)] == [(A, 1), (B, 1)]
+
+
+NEWER = Append(B, 1, at_ms=1, payload=newer_event())
+
+
+async def test_a_newer_engines_row_ends_the_page_and_is_not_passed_over(
+    database: Database,
+) -> None:
+    """What comes before it is given, then nothing until an engine that knows its kind answers."""
+    await Journal(database).append([row(A, 1)])
+    await Journal(database).append([NEWER])
+    await Journal(database).append([row(A, 2)])
+    reader = Feed(database, VirtualClock())
+    page = await reader.after(0)
+    assert [(table, seq) for table, seq, _ in read(page.rows)] == [(A, 1)]
+    for _ in range(2):
+        with pytest.raises(RowNotReadable, match=f"row 1 of table {B}"):
+            await reader.after(page.last)
+
+
+async def test_rows_that_nobody_can_read_hold_nobody_up(database: Database) -> None:
+    """A damaged one, and one of a table that an operator has voided past its journal."""
+    await Journal(database).append([NEWER, Append(C, 1, at_ms=1, payload=b"\xff")])
+    await Journal(database).append([row(A, 1)])
+    await Operators(database).begin_void(B, Voided(1, "olga", "it does not replay", (), False))
+    page = await Feed(database, VirtualClock()).after(0)
+    messages = list(map(events_pb2.SubscribeResponse.FromString, page.rows))
+    assert [(each.table_id, len(each.events)) for each in messages] == [(B, 0), (C, 0), (A, 1)]
 
 
 async def test_no_row_becomes_visible_after_a_later_one(database: Database) -> None:

@@ -11,15 +11,17 @@ from okey.table import events as e
 from okey_runtime.database import Database
 from services.engine.appending import Append
 from services.engine.archive import Archive
-from services.engine.errors import NoSuchRound, RoundNotEnded
+from services.engine.errors import NoSuchRound, RoundNotEnded, RowNotReadable
 from services.engine.finished_round import FinishedRounds, RoundEntry, RoundKey, marks_of
 from services.engine.journal import Journal
 from services.engine.record import Row, encode_events
+from services.engine.schema import journal as stored
 from services.engine.schema import rounds
+from tests.unit.engine.test_old_events import newer_event
 from tests.walk import Step, table_named, walk
 
 ROWS = 200
-SEEDS = {"canak-2": 9, "klasik-2": 4, "esli": 8}
+SEEDS = {"canak-2": 9, "klasik-2": 2, "esli": 6}
 """Walks in which several rounds end."""
 
 
@@ -71,6 +73,20 @@ async def test_the_index_gives_what_all_rows_give(engine_database: Database, kin
     answers = map(engine_pb2.ListEventsResponse.FromString, by_index)
     for answer, (after, last) in zip(answers, spans, strict=True):
         assert [answer.rows[0].seq, answer.rows[-1].seq] == [after + 1, last]
+
+
+async def test_a_round_with_a_row_of_a_newer_engine_is_refused_with_a_reason(
+    engine_database: Database,
+) -> None:
+    journal = Watched(engine_database)
+    key = ended(await written(journal, "klasik-2"))[0]
+    entry = await journal.round_entry(key)
+    assert entry is not None
+    in_it = (stored.c.table_id == key.table_id) & (stored.c.seq == entry.last_seq)
+    newer = stored.update().where(in_it).values(payload=newer_event())
+    await engine_database.transact(lambda c: c.execute(newer))
+    with pytest.raises(RowNotReadable, match=key.table_id):
+        await FinishedRounds(journal).answer(key)
 
 
 async def test_an_answer_is_read_once_and_kept(engine_database: Database) -> None:

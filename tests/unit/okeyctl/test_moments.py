@@ -1,6 +1,8 @@
 """Dates and times that people type."""
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,9 +81,13 @@ def test_a_span_that_ends_before_it_begins_ends_the_command(
 
 
 def test_every_command_that_takes_a_date_says_what_a_bare_one_means() -> None:
-    """And none reads dates in a way of its own."""
-    found = list(options(typer.main.get_command(app)))
-    assert [each.opts for each in found if each.type.name == "datetime"] == []
-    dated = [each for each in found if each.metavar == TIME]
+    dated = [each for each in options(typer.main.get_command(app)) if each.metavar == TIME]
     assert sorted(each.opts[0] for each in dated) == ["--before", "--expires", "--from", "--until"]
     assert [each.opts for each in dated if "day" not in each.help] == []
+
+
+def test_dates_are_read_in_one_place() -> None:
+    reads = re.compile(r"fromisoformat|strptime|Annotated\[\s*(date|datetime)\b")
+    services = Path(__file__).resolve().parents[3] / "services"
+    files = [file for file in services.rglob("*.py") if reads.search(file.read_text("utf-8"))]
+    assert [file.name for file in files] == ["moments.py"]

@@ -257,7 +257,7 @@ class TableServiceServicer:
 
     def ListEvents(self, request, context):
         """A finished round in full: deal, seed, every tile (T9). Roles: player, lobby, operator, integrator. Reasons:
-        ROUND_NOT_ENDED (for everyone), ROUND_NOT_FOUND.
+        ROUND_NOT_ENDED (for everyone), ROUND_NOT_FOUND, ROW_NOT_READABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

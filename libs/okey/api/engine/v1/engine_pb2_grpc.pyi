@@ -100,7 +100,7 @@ class TableServiceStub:
     """
     ListEvents: _aio.UnaryUnaryMultiCallable[_engine_pb2.ListEventsRequest, _engine_pb2.ListEventsResponse]
     """A finished round in full: deal, seed, every tile (T9). Roles: player, lobby, operator, integrator. Reasons:
-    ROUND_NOT_ENDED (for everyone), ROUND_NOT_FOUND.
+    ROUND_NOT_ENDED (for everyone), ROUND_NOT_FOUND, ROW_NOT_READABLE.
     """
 
 class TableServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -271,7 +271,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_engine_pb2.ListEventsRequest, _abc.Awaitable[_engine_pb2.ListEventsResponse]],
     ) -> _abc.Awaitable[_engine_pb2.ListEventsResponse]:
         """A finished round in full: deal, seed, every tile (T9). Roles: player, lobby, operator, integrator. Reasons:
-        ROUND_NOT_ENDED (for everyone), ROUND_NOT_FOUND.
+        ROUND_NOT_ENDED (for everyone), ROUND_NOT_FOUND, ROW_NOT_READABLE.
         """
 
 def add_TableServiceServicer_to_server(servicer: TableServiceServicer, server: _aio.Server) -> None: ...

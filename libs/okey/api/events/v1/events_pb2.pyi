@@ -342,7 +342,7 @@ class Event(_message.Message):
 
     @_builtins.property
     def seat_vacated(self) -> Global___SeatVacated:
-        """A seat became free; a hold that stood (`hold_id` not empty) is voided."""
+        """A seat became free; where its stake was held, or asked for, the wallet voids the hold."""
 
     @_builtins.property
     def house_seated(self) -> Global___HouseSeated:
@@ -362,7 +362,7 @@ class Event(_message.Message):
 
     @_builtins.property
     def match_start_requested(self) -> Global___MatchStartRequested:
-        """The wallet is asked to start the match; `hold_ids` by seat, empty for a house seat."""
+        """The wallet is asked to start the match with the stakes that it holds."""
 
     @_builtins.property
     def leave_requested(self) -> Global___LeaveRequested:
@@ -386,7 +386,7 @@ class Event(_message.Message):
 
     @_builtins.property
     def tile_drawn(self) -> Global___TileDrawn:
-        """A draw; `tile` is None where it came from the stock and the viewer is another seat."""
+        """A draw; `tile` is unspecified where it came from the stock and the viewer is another seat."""
 
     @_builtins.property
     def tile_discarded(self) -> Global___TileDiscarded:
@@ -642,7 +642,7 @@ Global___SeatDeclined: _TypeAlias = SeatDeclined  # noqa: Y015
 
 @_typing.final
 class SeatVacated(_message.Message):
-    """A seat became free; a hold that stood (`hold_id` not empty) is voided."""
+    """A seat became free; where its stake was held, or asked for, the wallet voids the hold."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -767,7 +767,7 @@ Global___CountdownCancelled: _TypeAlias = CountdownCancelled  # noqa: Y015
 
 @_typing.final
 class MatchStartRequested(_message.Message):
-    """The wallet is asked to start the match; `hold_ids` by seat, empty for a house seat."""
+    """The wallet is asked to start the match with the stakes that it holds."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -973,7 +973,7 @@ Global___TurnStarted: _TypeAlias = TurnStarted  # noqa: Y015
 
 @_typing.final
 class TileDrawn(_message.Message):
-    """A draw; `tile` is None where it came from the stock and the viewer is another seat."""
+    """A draw; `tile` is unspecified where it came from the stock and the viewer is another seat."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1361,7 +1361,7 @@ Global___PauseStarted: _TypeAlias = PauseStarted  # noqa: Y015
 class MatchEnded(_message.Message):
     """The match is over; the wallet settles and the ratings change by it.
     `winner` is a seat or -1; `finish` only in Çanak; `contending` only in a drawn Klasik match
-    (K10); `players` as at the start, `gave_up` by seat; `points` by seat in Klasik; `is_tie_break`
+    (K10); `players` as at the start, `departures` by seat; `points` by seat in Klasik; `is_tie_break`
     when a tie-break decided among `contending`; `kasa` is what the kasa holds after it.
     """
 
@@ -1633,7 +1633,9 @@ class SubscribeResponse(_message.Message):
     """Why this is the last message, which carries nothing else but the cursor."""
     @_builtins.property
     def events(self) -> _containers.RepeatedCompositeFieldContainer[Global___Event]:
-        """What happened, in order; empty for a row that this version of the engine cannot read."""
+        """What happened, in order; empty for a row that no engine can read: it is damaged, or an operator has voided its table
+        past its journal.
+        """
 
     def __init__(
         self,

@@ -24,7 +24,9 @@ class EventServiceStub:
     Subscribe: _aio.UnaryStreamMultiCallable[_events_pb2.SubscribeRequest, _events_pb2.SubscribeResponse]
     """Everything that happens at all tables, as a spectator may see it, from a cursor on. In one order, which is that of
     each table's rows too; the cursor of the newest message that was received goes on after it, also after a restart,
-    without a gap and without a double. Roles: integrator, operator. Reasons: CURSOR_AHEAD, CURSOR_TOO_OLD.
+    without a gap and without a double. Before a row that only a newer engine can read the stream ends with
+    ROW_NOT_READABLE: open it again, with its cursor. Roles: integrator, operator. Reasons: CURSOR_AHEAD,
+    CURSOR_TOO_OLD, ROW_NOT_READABLE.
     """
 
 class EventServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -38,7 +40,9 @@ class EventServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.AsyncIterator[_events_pb2.SubscribeResponse]:
         """Everything that happens at all tables, as a spectator may see it, from a cursor on. In one order, which is that of
         each table's rows too; the cursor of the newest message that was received goes on after it, also after a restart,
-        without a gap and without a double. Roles: integrator, operator. Reasons: CURSOR_AHEAD, CURSOR_TOO_OLD.
+        without a gap and without a double. Before a row that only a newer engine can read the stream ends with
+        ROW_NOT_READABLE: open it again, with its cursor. Roles: integrator, operator. Reasons: CURSOR_AHEAD,
+        CURSOR_TOO_OLD, ROW_NOT_READABLE.
         """
 
 def add_EventServiceServicer_to_server(servicer: EventServiceServicer, server: _aio.Server) -> None: ...

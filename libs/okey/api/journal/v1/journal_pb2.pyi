@@ -1157,7 +1157,7 @@ Global___SeatForfeited: _TypeAlias = SeatForfeited  # noqa: Y015
 @_typing.final
 class RoundEnded(_message.Message):
     """The round is over: its seed is published, the next one is sealed (T9).
-    `seat`, `finish` and `laid` count only when `result` is WON (else -1 and None); `racks` are what
+    `seat`, `finish` and `laid` count only when `result` is WON (else -1 and unspecified); `racks` are what
     everyone held at the end, the winner's 14 without the laid tile.
     """
 
@@ -1261,7 +1261,7 @@ Global___PauseStarted: _TypeAlias = PauseStarted  # noqa: Y015
 class MatchEnded(_message.Message):
     """The match is over; the wallet settles and the ratings change by it.
     `winner` is a seat or -1; `finish` only in Çanak; `contending` only in a drawn Klasik match
-    (K10); `players` as at the start, `gave_up` by seat; `points` by seat in Klasik; `is_tie_break`
+    (K10); `players` as at the start, `departures` by seat; `points` by seat in Klasik; `is_tie_break`
     when a tie-break decided among `contending`; `kasa` is what the kasa holds after it.
     """
 
