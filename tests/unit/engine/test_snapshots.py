@@ -33,7 +33,7 @@ from tests.unit.engine.doubles import AWAY
 from tests.unit.engine.world import mover, plain_move, until, world_in
 from tests.walk import KINDS, Step, table_named, walk
 
-SEEDS = {"canak-2": 5, "canak-4": 39, "solo": 13, "esli": 2, "klasik-2": 2, "klasik-4": 2}
+SEEDS = {"canak-2": 5, "canak-4": 39, "solo": 13, "esli": 2, "klasik-2": 8, "klasik-4": 12}
 CUTS = 8
 
 
@@ -115,7 +115,7 @@ async def test_a_snapshot_that_the_journal_does_not_bear_out_is_passed_over(
 ) -> None:
     """Of a row that is not there, or one after which the next rows cannot follow."""
     journal, snapshots = Journal(database), Snapshots(database)
-    steps = list(walk(table_named("klasik-4", 2), 2, 60))
+    steps = list(walk(table_named("klasik-4", 3), 3, 60))
     table_id = await journaled(database, steps[:40])
     loader = Loader(journal)
     in_round = next(step for step in steps[20:30] if step.after.round is not None)
