@@ -28,7 +28,7 @@ def message(step: Step, player: str, *, with_view: bool) -> engine_pb2.TableUpda
 @pytest.mark.parametrize("kind", KINDS)
 def test_everybody_gets_the_update_that_its_view_says(kind: str) -> None:
     """T9, H8: whoever looks, and whatever was made for others of the same row."""
-    rows = [step for seed in range(8) for step in walk(table_named(kind), seed, 60)]
+    rows = [step for seed in range(12) for step in walk(table_named(kind), seed, 60)]
     assert any(step.after.round is not None for step in rows)
     assert len(rows) > 100
     allowed = Allowed()
