@@ -19,14 +19,13 @@ from contextvars import Context
 from pathlib import Path
 from typing import Final
 
-from prometheus_client import Counter
-
 from okey_runtime.background import repeat
 from okey_runtime.bad_tokens import host_of_peer
 from okey_runtime.clock import Clock
 from okey_runtime.limits import Buckets
 from okey_runtime.line_quota import LINES
 from okey_runtime.logging import get_logger
+from okey_runtime.metrics import counter
 
 _FOLDER: Final = Path("/proc/self/fd")
 _EVERY_MS: Final = 1_000
@@ -38,13 +37,11 @@ _AT_ONCE: Final = 256
 _REST: Final = 9
 """How many times as long as a look the pause after it is."""
 
-CUT: Final = Counter(
+CUT: Final = counter(
     "okey_connections_cut_total",
     "Connections to the gRPC port that the service has ended, by reason.",
-    ("reason",),
+    {"reason": ("CROWDED", "STRAYING")},
 )
-for _reason in ("CROWDED", "STRAYING"):
-    CUT.labels(_reason)
 
 _log = get_logger(__name__)
 

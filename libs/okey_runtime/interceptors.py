@@ -15,6 +15,7 @@ from contextlib import aclosing, nullcontext
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import grpc
+from google.protobuf import descriptor_pool
 
 from okey_runtime.access import AccessTable
 from okey_runtime.arriving import Arrivals
@@ -72,6 +73,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._arrivals = arrivals
         self._metrics = metrics
         self._wrapped: dict[str, tuple[Handler, Handler]] = {}
+        for method in access.rules():
+            kind = _kind_of(method)
+            if kind is not None:
+                # There before its first call, so that a first failure is an increase.
+                metrics.of_method(kind, method)
 
     async def intercept_service(
         self,
@@ -119,6 +125,16 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return grpc.stream_unary_rpc_method_handler(
             _answer(served, take, behaviour), response_serializer=write
         )
+
+
+def _kind_of(method: str) -> str | None:
+    """How a method streams, by its proto; None where there is none."""
+    _, service, name = method.split("/")
+    try:
+        found = descriptor_pool.Default().FindServiceByName(service).methods_by_name[name]
+    except KeyError:
+        return None
+    return _KIND[found.client_streaming, found.server_streaming]
 
 
 async def _each(call: ServedCall) -> AsyncIterator[Any]:

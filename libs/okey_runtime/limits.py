@@ -38,6 +38,10 @@ REFUSED: Final = Counter(
 class Limited(Exhausted):
     """A limit was reached; ``retry_after_ms`` says when another try makes sense."""
 
+    def __init_subclass__(cls) -> None:
+        # There from the start, so that the first refusal is an increase.
+        REFUSED.labels(cls.reason)
+
     def __init__(self, message: str, retry_after_ms: int) -> None:
         super().__init__(message)
         self._retry_after_ms = retry_after_ms

@@ -6,11 +6,13 @@ import asyncio
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
+import grpc
 from prometheus_client import (
     REGISTRY,
     CollectorRegistry,
@@ -42,6 +44,30 @@ LOOP_LAG_S: Final = Histogram(
 )
 
 
+Labels = Mapping[str, Iterable[str]]
+"""Each label with the values that are known beforehand."""
+
+
+def counter(name: str, documentation: str, labels: Labels) -> Counter:
+    """A counter whose series are all there from the start, at 0.
+
+    Prometheus sees no increase in a series that begins at 1: the first failure of each kind after
+    each restart would be missed. A value that is not known beforehand is added once it comes.
+    """
+    made = Counter(name, documentation, tuple(labels))
+    for values in product(*labels.values()):
+        made.labels(*values)
+    return made
+
+
+def histogram(name: str, documentation: str, labels: Labels, buckets: Sequence[float]) -> Histogram:
+    """The same for a histogram."""
+    made = Histogram(name, documentation, tuple(labels), buckets=buckets)
+    for values in product(*labels.values()):
+        made.labels(*values)
+    return made
+
+
 class RpcMetrics:
     """Counters and latencies of served calls; one instance a registry."""
 
@@ -63,15 +89,15 @@ class RpcMetrics:
         )
 
     def of_method(self, kind: str, method: str) -> "MethodMetrics":
-        """The children of one method (``/package.Service/Method``), looked up once."""
+        """The children of one method (``/package.Service/Method``), looked up once; with each code
+        of gRPC from the start.
+        """
         _, service, name = method.split("/")
         labels = (kind, service, name)
         return MethodMetrics(
-            labels,
             self.started.labels(*labels),
             self.seconds.labels(*labels) if kind == "unary" else None,
-            self.handled,
-            {},
+            {code.name: self.handled.labels(*labels, code.name) for code in grpc.StatusCode},
         )
 
 
@@ -79,18 +105,13 @@ class RpcMetrics:
 class MethodMetrics:
     """The metrics of one method, with label lookups done beforehand."""
 
-    labels: tuple[str, str, str]
     started: Counter
     seconds: Histogram | None
-    handled: Counter
-    by_code: dict[str, Counter]
+    by_code: Mapping[str, Counter]
 
     def ended(self, code: str, seconds: float) -> None:
         """Count one call that ended with the code after so many seconds."""
-        counter = self.by_code.get(code)
-        if counter is None:
-            counter = self.by_code[code] = self.handled.labels(*self.labels, code)
-        counter.inc()
+        self.by_code[code].inc()
         if self.seconds is not None:
             self.seconds.observe(seconds)
 

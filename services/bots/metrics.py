@@ -2,10 +2,11 @@
 
 from typing import Final
 
-from prometheus_client import Counter
+from okey.rules.variant import BotLevel
+from okey_runtime.metrics import counter
 
-ANSWERS: Final = Counter(
+ANSWERS: Final = counter(
     "okey_bots_answers_total",
     "Choices made, by level and by whether they were thought out: COMPLETE or CUT_SHORT.",
-    ("level", "code"),
+    {"level": [level.name for level in BotLevel], "code": ("COMPLETE", "CUT_SHORT")},
 )

@@ -17,11 +17,11 @@ from okey_runtime.logging import get_logger
 from services.engine.accepted import Accepted, AcceptedRequests, AcceptedRow, Holds
 from services.engine.appending import Append, SitsElsewhere, Taken, Verdict
 from services.engine.caught import Caught
-from services.engine.counting import ERROR, OK, count_command
+from services.engine.counting import count_command
 from services.engine.errors import StandsStill, TableBusy, TableReloading
 from services.engine.finished_round import marks_of
 from services.engine.group_commit import TooManyWaiting
-from services.engine.metrics import COMMAND_SECONDS
+from services.engine.metrics import COMMAND_SECONDS, ERROR, OK
 from services.engine.players import no_seat_for
 from services.engine.record import Request, Row, encode_events
 from services.engine.seals import Seals, TableSeal

@@ -1,7 +1,7 @@
 """What tables, decided commands and committed rows add to the metrics, labels looked up once."""
 
 from functools import cache
-from typing import Final, assert_never
+from typing import assert_never
 
 from prometheus_client import Counter, Gauge
 
@@ -21,11 +21,6 @@ from services.engine.metrics import (
     TIMEOUTS,
 )
 from services.engine.record import Row
-
-OK: Final = "OK"
-"""The code of a command that counts; of others it is the reason of the refusal."""
-ERROR: Final = "ERROR"
-"""The code of a command on which the engine itself failed."""
 
 _Counted = (
     e.TurnTimedOut

@@ -1,12 +1,43 @@
 """What Prometheus reads of the engine; labels are few and closed, never ids."""
 
-from typing import Final
+from enum import Enum
+from typing import Final, get_args
 
 from prometheus_client import Counter, Gauge, Histogram
 
-from okey_runtime.metrics import LATENCY_BUCKETS_S
+from okey.api.engine.v1 import engine_pb2
+from okey.rules.variant import Mode, Variant
+from okey.table.commands import Command
+from okey.table.events import Event
+from okey.table.reasons import ForfeitReason, OutcomeKind, RoundResult
+from okey_runtime.metrics import LATENCY_BUCKETS_S, counter
 
 RELAY_BUCKETS_S: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+
+OK: Final = "OK"
+"""The code of a command that counts; of others it is the reason of the refusal."""
+ERROR: Final = "ERROR"
+"""The code of a command on which the engine itself failed."""
+FAULTS: Final = (
+    *(ERROR, "DATABASE_AWAY", "DATABASE_BUSY", "ENGINE_STOPPING", "TABLE_RELOADING"),
+    "TABLE_QUARANTINED",
+)
+"""Codes of commands that failed by a fault of ours, not of the player."""
+
+
+def _names(values: type[Enum]) -> list[str]:
+    return [value.name for value in values]
+
+
+_KINDS_OF_TABLES: Final = {"variant": _names(Variant), "mode": _names(Mode)}
+CALLS: Final = {
+    "wallet": (
+        *("HoldStake", "VoidHold", "StartMatch", "ForfeitSeat", "SettleMatch"),
+        *("VoidMatch", "CloseTable"),
+    ),
+    "rating": ("RecordMatch", "RecordForfeit"),
+}
+"""What each sink is asked for."""
 
 TABLES: Final = Gauge(
     "okey_engine_tables",
@@ -17,10 +48,11 @@ QUARANTINED: Final = Gauge(
     "okey_engine_quarantined_tables",
     "Tables that stand still: their journal fails, or an audit or an operator stopped them.",
 )
-COMMANDS: Final = Counter(
+COMMANDS: Final = counter(
     "okey_engine_commands_total",
     "Commands decided, by kind and by OK or the reason of the refusal.",
-    ("kind", "code"),
+    # Reasons of refusals are added as they come: they are the players' doing, and many.
+    {"kind": [kind.__name__ for kind in get_args(Command)], "code": (OK, *FAULTS)},
 )
 COMMAND_SECONDS: Final = Histogram(
     "okey_engine_command_seconds",
@@ -59,38 +91,49 @@ RELAY_SECONDS: Final = Histogram(
     ("sink", "call"),
     buckets=RELAY_BUCKETS_S,
 )
-RELAY_ANSWERS: Final = Counter(
+for _sink, _calls in CALLS.items():
+    for _call in _calls:
+        RELAY_SECONDS.labels(_sink, _call)
+RELAY_ANSWERS: Final = counter(
     "okey_engine_relay_answers_total",
     "Answers of sinks: OK, DECLINED, UNCERTAIN.",
-    ("sink", "code"),
+    {"sink": CALLS, "code": (OK, "DECLINED", "UNCERTAIN")},
 )
 WATCHERS: Final = Gauge("okey_engine_watchers", "Open streams.")
-WATCHERS_CUT: Final = Counter(
-    "okey_engine_watchers_cut_total", "Streams ended by the engine, by reason.", ("reason",)
+WATCHERS_CUT: Final = counter(
+    "okey_engine_watchers_cut_total",
+    "Streams ended by the engine, by reason.",
+    {"reason": engine_pb2.StreamEndReason.keys()[1:]},
 )
-BOT_ANSWERS: Final = Counter(
+BOT_ANSWERS: Final = counter(
     "okey_engine_bot_answers_total",
     "What became of AI turns: MOVE, NEUTRAL, REFUSED, NO_ANSWER.",
-    ("code",),
+    {"code": ("MOVE", "NEUTRAL", "REFUSED", "NO_ANSWER")},
 )
-EVENTS: Final = Counter("okey_engine_events_total", "Events, by type.", ("type",))
+EVENTS: Final = counter(
+    "okey_engine_events_total",
+    "Events, by type.",
+    {"type": [kind.__name__ for kind in get_args(Event)]},
+)
 TIMEOUTS: Final = Counter("okey_engine_timeouts_total", "Turns whose time ran out (U5).")
 STAND_INS: Final = Counter("okey_engine_stand_ins_total", "Seats that a stand-in took over (U7).")
 RETURNS: Final = Counter(
     "okey_engine_returns_total", "Players who took their seat back from a stand-in (U8)."
 )
-FORFEITS: Final = Counter(
+FORFEITS: Final = counter(
     "okey_engine_forfeits_total",
     "Seats given up, by how: GAVE_UP (M9), ABANDONED (U9).",
-    ("reason",),
+    {"reason": _names(ForfeitReason)},
 )
-ROUNDS: Final = Counter(
-    "okey_engine_rounds_total", "Rounds that ended, by how.", ("variant", "mode", "outcome")
+ROUNDS: Final = counter(
+    "okey_engine_rounds_total",
+    "Rounds that ended, by how.",
+    {**_KINDS_OF_TABLES, "outcome": _names(RoundResult)},
 )
-MATCHES: Final = Counter(
+MATCHES: Final = counter(
     "okey_engine_matches_total",
     "Matches that ended, by how; VOIDED where every stake went back.",
-    ("variant", "mode", "outcome"),
+    {**_KINDS_OF_TABLES, "outcome": (*_names(OutcomeKind), "VOIDED")},
 )
 TABLE_TAKEOVERS: Final = Counter(
     "okey_engine_table_takeovers_total",
@@ -118,15 +161,15 @@ UNOWNED_SHARDS: Final = Gauge(
     "okey_engine_unowned_shards", "Shards that no living engine has, as this engine saw it last."
 )
 MEMBERS: Final = Gauge("okey_engine_members", "Engines that live, as this engine saw it last.")
-SHARDS_GAINED: Final = Counter(
+SHARDS_GAINED: Final = counter(
     "okey_engine_shards_gained_total",
     "Shards that came to this engine: HANDED_OVER by another one, CLAIMED where nobody had them.",
-    ("reason",),
+    {"reason": ("HANDED_OVER", "CLAIMED")},
 )
-SHARDS_LOST: Final = Counter(
+SHARDS_LOST: Final = counter(
     "okey_engine_shards_lost_total",
     "Shards that went from this engine: HANDED_OVER, or LAPSED with its lease.",
-    ("reason",),
+    {"reason": ("HANDED_OVER", "LAPSED")},
 )
 LEASE_AGE_SECONDS: Final = Gauge(
     "okey_engine_lease_age_seconds", "How long ago this engine's lease was renewed."
@@ -139,11 +182,11 @@ FORWARDED: Final = Counter(
 REDIRECTED: Final = Counter(
     "okey_engine_redirected_streams_total", "Streams that were told where their table is."
 )
-LOST_SEEDS: Final = Counter(
+LOST_SEEDS: Final = counter(
     "okey_engine_lost_seeds_total",
     "Seeds whose key was not in the file when their table was loaded, by what followed: "
     "MATCH_VOIDED, SEED_REPLACED.",
-    ("outcome",),
+    {"outcome": ("MATCH_VOIDED", "SEED_REPLACED")},
 )
 UNSEALED_MEMBERS: Final = Gauge(
     "okey_engine_unsealed_members",

@@ -20,7 +20,7 @@ from okey_runtime.errors import RpcFailure
 from services.gateway.answers import refusal
 from services.gateway.failures import failure_for
 from services.gateway.heads import RequestUnfit, check_head
-from services.gateway.metrics import REQUEST_SECONDS, REQUESTS
+from services.gateway.metrics import REQUEST_SECONDS, REQUESTS, ROUTES
 from services.gateway.origins import Origins
 from services.gateway.places import AddressBusy
 
@@ -58,7 +58,6 @@ _ENDS_CONNECTION: Final = (AddressBusy, TooManyBadTokens)
 
 _NOBODY_THERE: Final = 499
 """What a request is counted as whose client has gone before its answer."""
-_ROUTES: Final = frozenset({"rpc", "session", "static", "config.json", "health"})
 _PAGES: Final = frozenset({"", "table", "invite"})
 
 
@@ -137,4 +136,4 @@ class Guard:
 def _route(path: str) -> str:
     """What an address is counted as; there are few of them, whatever is asked for."""
     first = path.removeprefix("/").partition("/")[0]  # "OPTIONS *" has no stroke
-    return first if first in _ROUTES else "page" if first in _PAGES else "other"
+    return first if first in ROUTES else "page" if first in _PAGES else "other"

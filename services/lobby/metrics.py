@@ -7,33 +7,39 @@ from typing import Final
 
 from prometheus_client import Counter, Gauge, Histogram
 
-from okey_runtime.metrics import LATENCY_BUCKETS_S
+from okey.rules.variant import Mode, Variant
+from okey_runtime.metrics import LATENCY_BUCKETS_S, counter, histogram
 
-_QUEUE: Final = ("variant", "mode", "seats")
+_QUEUE: Final = {
+    "variant": [variant.name.lower() for variant in Variant],
+    "mode": [mode.name.lower() for mode in Mode],
+    "seats": ("2", "4"),
+}
 
 QUEUE_LENGTH: Final = Gauge(
     "okey_lobby_queue_length",
     "Quick-match tickets that wait, as Redis tells every replica alike: take the max, not the sum.",
-    _QUEUE,
+    tuple(_QUEUE),
 )
-WAIT_SECONDS: Final = Histogram(
+WAIT_SECONDS: Final = histogram(
     "okey_lobby_wait_seconds",
     "How long quick-match tickets waited until their players were seated.",
     _QUEUE,
-    buckets=(0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600),
+    (0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600),
 )
-MATCHES: Final = Counter(
+MATCHES: Final = counter(
     "okey_lobby_matches_total",
     "Groups that were seated, by kind: at a new table, at one that waited, or with bots (W5).",
-    (*_QUEUE, "kind"),
+    {**_QUEUE, "kind": ("new_table", "waiting_table", "with_bots")},
 )
 SEATED: Final = Counter(
     "okey_lobby_tickets_seated_total", "Quick-match tickets that became a seat."
 )
-DROPPED: Final = Counter(
+DROPPED: Final = counter(
     "okey_lobby_tickets_dropped_total",
     "Quick-match tickets whose player was refused a seat, by reason.",
-    ["reason"],
+    # The engine's and the wallet's reasons; another one is added once it comes.
+    {"reason": ("INSUFFICIENT_FUNDS", "ACCOUNT_FROZEN", "ACCOUNT_CLOSED", "SEATED_ELSEWHERE")},
 )
 TAKEN_BACK: Final = Counter(
     "okey_lobby_groups_taken_back_total",

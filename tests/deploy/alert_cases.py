@@ -134,6 +134,10 @@ CASES: Final = (
     fires("OkeyEngineStandsStillOften", "10m", stood="0+12x20"),
     is_quiet("OkeyEngineStandsStillOften", "10m", stood="0+1x20"),
     fires("OkeyEngineFails", "5m", failed="0+1x10"),
+    # One failure, the first of its kind, is seen: the series was there before, at 0 ...
+    fires("OkeyEngineFails", "7m", failed="0x5 1x5"),
+    # ... and would not be, had it begun with the failure (test_births.py).
+    is_quiet("OkeyEngineFails", "7m", failed="_x5 1x5"),
     is_quiet("OkeyEngineFails", "5m", failed="3x10", accepted="0+60x10"),
     fires("OkeySlowReaders", "20m", cut="0+90x30"),
     is_quiet("OkeySlowReaders", "20m", cut="0+10x30"),
@@ -161,7 +165,7 @@ CASES: Final = (
     is_quiet("OkeyTablesNotLoaded", "12m", unloaded="7x5 0x10"),
     fires("OkeyLobbyListOld", "4m", list_as_of="0+60x2 120x10"),
     is_quiet("OkeyLobbyListOld", "4m", list_as_of="0+60x10"),
-    fires("OkeyLobbyNotCounting", "10m", uncounted="0+5x20"),
+    fires("OkeyLobbyNotCounting", "10m", uncounted="0x4 1+5x15"),
     is_quiet("OkeyLobbyNotCounting", "10m", uncounted="3x20"),
     fires("OkeyLobbyNotScraped", "6m"),
     is_quiet("OkeyLobbyNotScraped", "6m", list_as_of="0+60x10"),
@@ -172,7 +176,7 @@ CASES: Final = (
     is_quiet("OkeyCertificateEnded", "15m", ends="1200x20"),
     fires("OkeyRevocationsStale", "10m", revocations_age="0+60x12"),
     is_quiet("OkeyRevocationsStale", "10m", revocations_age="1x12"),
-    fires("OkeyServiceBusy", "15m", busy="0+1x20"),
+    fires("OkeyServiceBusy", "15m", busy="0x5 1+1x15"),
     is_quiet("OkeyServiceBusy", "15m", busy="7x20"),
     fires("OkeyPlayersRateLimited", "45m", too_fast="0+600x50"),
     is_quiet("OkeyPlayersRateLimited", "45m", too_fast="0+60x50"),

@@ -178,6 +178,17 @@ def test_every_alert_is_tried_both_ways() -> None:
     assert set(GOOD_AND_BAD) == {objective.name for objective in slo.OBJECTIVES}
 
 
+def test_counters_that_are_to_be_noticed_are_born_at_0() -> None:
+    """But for seeds, which are lost before anything is scraped: that alert looks for itself."""
+    born_later = [
+        (case.alert, series)
+        for case in CASES
+        for series, values in case.series.items()
+        if case.fires and "_total" in series and not values.startswith("0")
+    ]
+    assert {alert for alert, _ in born_later} == {"OkeySealKeyLost"}
+
+
 def test_a_case_that_comes_out_otherwise_is_seen(tmp_path: Path) -> None:
     wrong = Case("OkeyTableQuarantined", {"okey_engine_quarantined_tables": "1x5"}, "2m", False)
 

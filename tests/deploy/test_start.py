@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.deploy.births import read_by_people, unborn
 from tests.deploy.code import KEEPERS, SERVICES
 from tests.deploy.manifests import ROOT
 from tests.deploy.starting import MigrationStart, Start, lay_out_secrets
@@ -61,6 +62,7 @@ async def test_service_starts_from_its_manifest(
         process.terminate()
         status = await process.wait()
 
+    assert unborn(service, page.decode(), read_by_people()) == []
     assert b"okey_event_loop_lag_seconds" in page
     assert (b"okey_engine_tables" in page) == (service == "engine")
     assert status == 0
