@@ -1,9 +1,11 @@
 """The matrix of edges is who really calls whom, and the NetworkPolicies let just that through."""
 
+from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
+import yaml
 
 from okey_runtime.allowlist import HOMES
 from tests.deploy.code import SERVICES, settings_class
@@ -54,7 +56,7 @@ def test_everything_is_denied_first() -> None:
 
 def test_each_edge_is_open_at_both_ends(tmp_path: Path) -> None:
     file = tmp_path / "edges.yaml"
-    file.write_text("grpc:\n  a: [b]\n  gateway: [b]\ndatabases:\n  redis: [b]\n")
+    file.write_text("names: []\ngrpc:\n  a: [b]\n  gateway: [b]\ndatabases:\n  redis: [b]\n")
     [_, _, b] = policies(Edges.read(file))
     text = str(b["spec"])
 
@@ -63,6 +65,65 @@ def test_each_edge_is_open_at_both_ends(tmp_path: Path) -> None:
         assert f"{{'okey/role': '{role}'}}" in text
     assert text.count("6379") == 1
     assert text.count("7420") == 1
+
+
+def may_ask(address: str, namespace: str, port: int) -> bool:
+    """Whether the policies in deploy/ let a pod ask a DNS server, which has no namespace where it
+    is on its node's own network.
+    """
+    text = (DEPLOY / "components" / "network-policies" / "policies.yaml").read_text("utf-8")
+    [names] = [one for one in yaml.safe_load_all(text) if one["metadata"] == metadata("names")]
+    assert names["spec"]["podSelector"] == {}
+    return any(
+        reaches(peer, address, namespace)
+        and all(
+            {"protocol": protocol, "port": port} in rule["ports"] for protocol in ("UDP", "TCP")
+        )
+        for rule in names["spec"]["egress"]
+        for peer in rule["to"]
+    )
+
+
+def reaches(peer: dict[str, Any], address: str, namespace: str) -> bool:
+    if "ipBlock" in peer:
+        return ip_address(address) in ip_network(peer["ipBlock"]["cidr"])
+    labels = {"kubernetes.io/metadata.name": namespace}
+    return bool(peer == {"namespaceSelector": {"matchLabels": labels}})
+
+
+@pytest.mark.parametrize(
+    ("address", "namespace", "port"),
+    [
+        pytest.param("10.244.0.2", "kube-system", 53, id="coredns"),
+        pytest.param("169.254.20.10", "", 53, id="node-local-cache"),
+        pytest.param("10.128.0.9", "openshift-dns", 5353, id="openshift"),
+    ],
+)
+def test_every_pod_may_ask_for_names(address: str, namespace: str, port: int) -> None:
+    assert may_ask(address, namespace, port)
+
+
+@pytest.mark.parametrize(
+    ("address", "namespace", "port"),
+    [
+        pytest.param("169.254.169.254", "", 53, id="metadata-of-the-cloud"),
+        pytest.param("169.254.20.10", "", 80, id="another-port"),
+        pytest.param("10.244.0.9", "default", 53, id="another-namespace"),
+    ],
+)
+def test_no_pod_may_ask_elsewhere(address: str, namespace: str, port: int) -> None:
+    assert not may_ask(address, namespace, port)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["{port: 53}", "{port: 53, namespace: a, address: 10.0.0.1/32}", "{port: 53, address: a}"],
+)
+def test_a_place_of_names_that_is_none_is_refused(wrong: str, tmp_path: Path) -> None:
+    file = tmp_path / "edges.yaml"
+    file.write_text(f"names: [{wrong}]\ngrpc: {{}}\ndatabases: {{}}\n")
+    with pytest.raises(ValueError, match="needs a namespace or an address|does not appear to be"):
+        Edges.read(file)
 
 
 def metadata(name: str) -> dict[str, object]:

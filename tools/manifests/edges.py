@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,26 @@ _ROLE: Final = "okey/role"
 
 
 @dataclass(frozen=True)
+class Names:
+    """Where DNS is asked: the pods of a namespace, or a block of addresses (CIDR)."""
+
+    port: int
+    namespace: str = ""
+    address: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.namespace) == bool(self.address):
+            raise ValueError(f"{self} needs a namespace or an address, and not both")
+        if self.address:
+            ip_network(self.address)
+
+    def egress(self) -> dict[str, object]:
+        """What lets pods ask there, by UDP and by TCP."""
+        to = _anywhere(self.namespace) if self.namespace else {"ipBlock": {"cidr": self.address}}
+        return {"to": [to], "ports": [_port(self.port, "UDP"), _port(self.port)]}
+
+
+@dataclass(frozen=True)
 class Edges:
     """Who calls whom, by name."""
 
@@ -24,14 +45,16 @@ class Edges:
     """Who is called from anywhere."""
     uncalled: tuple[str, ...] = ()
     """Whose pods of ours call and are called by nobody."""
+    names: tuple[Names, ...] = ()
+    """Where every pod may ask for names."""
 
     @classmethod
     def read(cls, file: Path) -> "Edges":
-        """Raises ``TypeError`` or ``KeyError`` where the file has another shape."""
+        """Raises ``TypeError``, ``KeyError`` or ``ValueError`` where the file has another shape."""
         content = yaml.safe_load(file.read_text("utf-8"))
         grpc, databases = ({k: tuple(v) for k, v in content[part].items()} for part in _PARTS)
         alone = (tuple(content.get(part, ())) for part in ("outside", "uncalled"))
-        return cls(grpc, databases, *alone)
+        return cls(grpc, databases, *alone, tuple(Names(**each) for each in content["names"]))
 
     @property
     def services(self) -> list[str]:
@@ -68,7 +91,7 @@ def policies(edges: Edges) -> list[dict[str, object]]:
         # Every pod asks the cluster's DNS.
         "podSelector": {},
         "policyTypes": ["Egress"],
-        "egress": [{"to": [_anywhere("kube-system")], "ports": [_port(53, "UDP"), _port(53)]}],
+        "egress": [each.egress() for each in edges.names],
     }
     return [
         _policy("default-deny", deny),
