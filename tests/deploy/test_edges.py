@@ -122,7 +122,7 @@ def test_no_pod_may_ask_elsewhere(address: str, namespace: str, port: int) -> No
 def test_a_place_of_names_that_is_none_is_refused(wrong: str, tmp_path: Path) -> None:
     file = tmp_path / "edges.yaml"
     file.write_text(f"names: [{wrong}]\ngrpc: {{}}\ndatabases: {{}}\n")
-    with pytest.raises(ValueError, match="needs a namespace or an address|does not appear to be"):
+    with pytest.raises(ValueError, match=r"needs a namespace or an address|does not appear to be"):
         Edges.read(file)
 
 
