@@ -1,4 +1,4 @@
-"""One call that is being served: who makes it, whether it may, and how it ends."""
+"""Serves one call: finds its caller, checks access, and maps its end to a status."""
 
 # gRPC's context classes are generic to the type checker only.
 from __future__ import annotations
@@ -43,13 +43,15 @@ Metadata: TypeAlias = "Iterable[tuple[str, str | bytes]]"
 _CODE_NAMES: Final = {code.value[0]: code.name for code in grpc.StatusCode}
 
 _OF_STRAYS: Final = (TokenMissing, TooManyBadTokens, RequestNotSent)
-"""Why a stranger's call is refused that says nothing; a bad token is counted on its own."""
+"""Refusals of calls without a caller that count against their connection; bad tokens are counted
+apart.
+"""
 
 _trail: Final = OperatorTrail()
 
 
 class Verifier(Protocol):
-    """What tells from a token who calls; ``TokenVerifier`` is the one for production."""
+    """Identifies a caller by its token; production uses ``TokenVerifier``."""
 
     def verify(self, token: str) -> Identity:
         """The identity that the token proves, or an ``Unauthenticated`` error."""
@@ -57,7 +59,7 @@ class Verifier(Protocol):
 
 
 class Certificates(Protocol):
-    """What tells from a connection's certificate who calls; ``Peers`` is the one for production."""
+    """Identifies a caller by its connection's certificate; production uses ``Peers``."""
 
     def identify(self, connection: Connection) -> Identity | None:
         """The caller, or None."""
@@ -71,8 +73,8 @@ class Certificates(Protocol):
 
 
 class Callers:
-    """Tells who calls: a token says it, which the connection's certificate has to bear out, and
-    without one the certificate alone.
+    """Identifies callers: by the token, which the certificate must confirm; without a token, by
+    the certificate alone.
     """
 
     def __init__(
@@ -107,9 +109,7 @@ class Callers:
         return caller
 
     def stray(self, connection: Connection) -> bool:
-        """A call over this connection ends, and nobody knows whose it was; whether the connection
-        goes for that.
-        """
+        """Count a call that ended without a caller; true where that closes its connection."""
         if self._connections is None or self._is_edge(connection):
             return False
         return self._connections.stray(connection.peer())
@@ -251,7 +251,7 @@ class ServedCall:
         return self._method.callers.host(self._metadata, self._context)
 
     async def within(self, most_ms: int, answer: Awaitable[Any]) -> Any:
-        """The answer, which may take so long, whatever the caller's deadline.
+        """The answer; ``most_ms`` limits its time, even where the caller's deadline is later.
 
         Raises ``RpcFailure``.
         """

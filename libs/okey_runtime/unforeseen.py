@@ -1,4 +1,4 @@
-"""The status of an error; one that nobody foresaw is logged, and its caller gets the line's id."""
+"""Maps an error to the status that its caller gets; logs an unexpected one under an id."""
 
 import traceback
 from types import TracebackType
@@ -13,8 +13,10 @@ _log = get_logger(__name__)
 
 
 def status_for(error: BaseException) -> status_pb2.Status:
-    """What a caller is told. An unforeseen error is INTERNAL with an ``error_id``, which the log
-    has beside the traceback; errors raised at one place within ten seconds share both.
+    """The status for a caller.
+
+    An unexpected error becomes INTERNAL with an ``error_id``, and the log line with that id has the
+    traceback. Errors raised on one source line within ten seconds share the id and the log line.
     """
     status = to_status(error)
     if status is not None:

@@ -249,42 +249,15 @@ class EngineApp:
         self, host: ServiceServer, parts: "_Parts", clock: SteadyClock, routes: Routes
     ) -> None:
         """Register the servicers."""
-        settings = self._settings
-        tables, journal, sharing = parts.tables, parts.journal, parts.sharing
         assert self._peers is not None, "they were made"
-        forwarding = Forwarding(parts.ownership, routes, self._peers)
-        summaries = Summaries(tables, parts.ownership, clock)
-        everywhere = Everywhere(settings.engine_name, journal, routes, self._peers, summaries.page)
-        here = Here(
-            settings.engine_name,
-            tables,
-            journal,
-            sharing,
-            everywhere,
-            self._peers,
-            host.readiness,
-            host.end,
-        )
-        limits = Limits(settings.shed_lag_ms, settings.shed_rows, settings.most_streams)
-        shedding = Shedding(limits, parts.standstill, parts.commit)
         assert self._database is not None, "it was opened"
-        invites = Invites(InviteStore(self._database), tables.get, host.clock)
-        engine_pb2_grpc.add_TableServiceServicer_to_server(
-            TableServicer(
-                tables,
-                journal,
-                clock,
-                settings,
-                host.address,
-                shedding,
-                invites,
-                routes,
-                forwarding,
-                host.revocations,
-                self._sessions(host),
-            ),
-            host.grpc,
-        )
+        name, sharing = self._settings.engine_name, parts.sharing
+        tables, journal, peers = parts.tables, parts.journal, self._peers
+        forwarding = Forwarding(parts.ownership, routes, peers)
+        summaries = Summaries(tables, parts.ownership, clock)
+        everywhere = Everywhere(name, journal, routes, peers, summaries.page)
+        here = Here(name, tables, journal, sharing, everywhere, peers, host.readiness, host.end)
+        self._serve_players(host, parts, clock, routes, forwarding)
         engine_pb2_grpc.add_OperatorServiceServicer_to_server(
             OperatorServicer(
                 tables,
@@ -306,13 +279,38 @@ class EngineApp:
             ),
             host.grpc,
         )
-        self._events = EventServicer(
-            parts.feed,
-            clock,
-            shedding,
-            Pace(settings.replay_rows_per_s, clock),
-            host.revocations,
+
+    def _serve_players(
+        self,
+        host: ServiceServer,
+        parts: "_Parts",
+        clock: SteadyClock,
+        routes: Routes,
+        forwarding: Forwarding,
+    ) -> None:
+        """Register what players and integrators call, which is refused while there is too much."""
+        assert self._database is not None, "it was opened"
+        settings = self._settings
+        limits = Limits(settings.shed_lag_ms, settings.shed_rows, settings.most_streams)
+        shedding = Shedding(limits, parts.standstill, parts.commit)
+        engine_pb2_grpc.add_TableServiceServicer_to_server(
+            TableServicer(
+                parts.tables,
+                parts.journal,
+                clock,
+                settings,
+                host.address,
+                shedding,
+                Invites(InviteStore(self._database), parts.tables.get, host.clock),
+                routes,
+                forwarding,
+                host.revocations,
+                self._sessions(host),
+            ),
+            host.grpc,
         )
+        replay = Pace(settings.replay_rows_per_s, clock)
+        self._events = EventServicer(parts.feed, clock, shedding, replay, host.revocations)
         events_pb2_grpc.add_EventServiceServicer_to_server(self._events, host.grpc)
 
     def _revocations(self, host: ServiceServer) -> RevocationList:

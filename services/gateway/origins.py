@@ -1,4 +1,4 @@
-"""Which pages may call: our own, and those of origins that the settings name (CORS)."""
+"""Checks which pages may call: our own, and those of configured origins (CORS)."""
 
 from collections.abc import Collection
 from typing import Final
@@ -21,7 +21,7 @@ class HostRefused(Forbidden):
 
 
 class OriginRefused(Forbidden):
-    """A page of an origin asks that may not."""
+    """The calling page's origin is not allowed."""
 
     reason = "ORIGIN_REFUSED"
 
@@ -50,9 +50,7 @@ class Origins:
         )
 
     def preflight(self, scope: Scope, headers: Headers) -> Response | None:
-        """What a browser is told that asks whether a page on another host may call; None where
-        this is no such question.
-        """
+        """The answer to a CORS preflight; None where the request is not one."""
         is_asked = "access-control-request-method" in headers and scope.get("method") == "OPTIONS"
         if not is_asked or not self._is_other(headers) or not _is_shared(scope):
             return None

@@ -6,7 +6,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
@@ -44,13 +44,26 @@ def make_web(
         response.headers.update(headers)
         return response
 
+    guard = Middleware(
+        Guard, origins=origins, most_per_address=requests_per_address, headers=headers
+    )
+    return Starlette(
+        routes=[*_pages(shared, readiness, has_guests=guests is not None), *_calls(shared, guests)],
+        middleware=[guard],
+        exception_handlers={Exception: unexpected},
+    )
+
+
+def _pages(shared: Shared, readiness: Readiness, *, has_guests: bool) -> list[BaseRoute]:
+    """What a browser loads, and what probes ask."""
+
     async def page(request: Request) -> Response:
         return HTMLResponse(index_html())
 
     async def config(request: Request) -> Response:
         return answer(
             {
-                "has_guests": guests is not None,
+                "has_guests": has_guests,
                 "languages": _LANGUAGES,
                 "version": platform_version(),
                 "page_build": page_build(),
@@ -60,6 +73,19 @@ def make_web(
 
     async def health(request: Request) -> Response:
         return Response(status_code=200 if readiness.is_ready else 503)
+
+    return [
+        Route("/", page),
+        Route("/table/{table_id}", page),
+        Route("/invite/{table_id}", page),
+        Mount("/static", StaticFiles(directory=PAGE, check_dir=False)),
+        Route("/config.json", config),
+        Route("/health", health),
+    ]
+
+
+def _calls(shared: Shared, guests: Guests | None) -> list[BaseRoute]:
+    """What the page calls: sign-in, one RPC, and the WebSocket."""
 
     async def guest(request: Request) -> Response:
         return await sign_in(request, guests, shared.callers)
@@ -71,22 +97,8 @@ def make_web(
         await connection.accept()
         await Session(connection, shared).run()
 
-    return Starlette(
-        routes=[
-            Route("/", page),
-            Route("/table/{table_id}", page),
-            Route("/invite/{table_id}", page),
-            Mount("/static", StaticFiles(directory=PAGE, check_dir=False)),
-            Route("/config.json", config),
-            Route("/health", health),
-            Route("/session/guest", guest, methods=["POST"]),
-            Route("/rpc/{service}/{method}", rpc, methods=["POST"]),
-            WebSocketRoute("/ws", socket),
-        ],
-        middleware=[
-            Middleware(
-                Guard, origins=origins, most_per_address=requests_per_address, headers=headers
-            )
-        ],
-        exception_handlers={Exception: unexpected},
-    )
+    return [
+        Route("/session/guest", guest, methods=["POST"]),
+        Route("/rpc/{service}/{method}", rpc, methods=["POST"]),
+        WebSocketRoute("/ws", socket),
+    ]

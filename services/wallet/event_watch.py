@@ -55,7 +55,7 @@ class EventWatch:
         """Look for ever; what cannot be compared now is compared at the next look."""
         engine = Outage("event_watch_engine", EngineAway)
         while True:
-            # A database that is away is told by its own outage, and an engine's long one by audits.
+            # The database logs its own outages; audits report an engine that is away for long.
             with suppress(Unavailable, Exhausted, EngineAway), engine.asking():
                 await self.look()
             await self._clock.sleep_until_ms(self._clock.monotonic_ms() + every_ms)
@@ -93,7 +93,7 @@ class EventWatch:
                 if isinstance(event, MoneyEvent):
                     hashes[event.key] = fingerprint(event.command)
                 else:
-                    unreadable.add(event.table_id)  # the whole audit tells of these
+                    unreadable.add(event.table_id)  # the whole audit reports these
             known |= await self._database.read(partial(_journals_of, hashes=hashes))
             young = [each for each in young if each.table_id not in unreadable]
         kind = FindingKind.JOURNAL_WITHOUT_EVENT
@@ -124,7 +124,7 @@ def _young(connection: Connection, *, after: int, until_ms: int) -> list[_Young]
 
 
 def _journals_of(connection: Connection, *, hashes: dict[str, str]) -> set[int]:
-    """The journals that these events were answered with."""
+    """The journals that these events' requests created."""
     known: set[int] = set()
     keys = list(hashes)
     for start in range(0, len(keys), _KEYS_AT_ONCE):

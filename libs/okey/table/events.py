@@ -341,7 +341,7 @@ class MatchVoided:
 
 @dataclass(frozen=True, slots=True)
 class TableTakenOver:
-    """A new owner armed the clocks anew; ``sealed`` replaces a seed whose key was lost."""
+    """A new owner re-armed the clocks; ``sealed`` replaces a seed whose key was lost."""
 
     engine: str
     timers: tuple[Timer, ...]
