@@ -59,6 +59,10 @@ class Recovery:
         """Whether every table is loaded or found to be unreadable."""
         return not self._left
 
+    def unloaded(self) -> int:
+        """How many tables are still to be loaded."""
+        return len(self._left)
+
     def unloaded_shards(self) -> frozenset[int]:
         """The shards of which a table is still to be loaded."""
         return frozenset(shard_of(table_id) for table_id in self._left)

@@ -30,6 +30,7 @@ def tell_engine(
     OLDER_SEALS.set_function(lambda: _older(tables, seals).total())
     status.name = name
     status.figure("tables", lambda: tables.count_by_shard().total())
+    status.figure("unloaded tables", tables.recovery.unloaded)
     status.check("outbox", outbox)
     status.check("tables", standing)
     status.check("seal keys", sealing)

@@ -1,11 +1,13 @@
 """``okeyctl keys``: the file of keys that running rounds are encrypted with in the database."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from okey_runtime.dev_platform import DEFAULT_DATA_DIR
 from okey_runtime.seal_keys import (
     SealKey,
     read_seal_keys,
@@ -13,7 +15,9 @@ from okey_runtime.seal_keys import (
     write_seal_keys,
 )
 from services.okeyctl.ending import refusals, refuse
-from services.okeyctl.options import AsJsonLines
+from services.okeyctl.key_use import observe_engines, reasons_to_keep
+from services.okeyctl.options import AsJsonLines, DataDir, EngineAddress, TokenFile
+from services.okeyctl.reach import reach
 
 app = typer.Typer(
     help="Keys of running rounds.",
@@ -35,7 +39,7 @@ def rotate(file: File) -> None:
 
     Engines read the file again when it changes, and use the key once all of them have it. The older
     keys stay: `okeyctl doctor` shows which ones tables still need, and `okeyctl keys drop` removes
-    one.
+    one that none needs.
     """
     with refusals():
         older = read_seal_keys(file) if file.exists() else ()
@@ -46,7 +50,7 @@ def rotate(file: File) -> None:
     print(f"{file}: {fresh.key_id} is the newest key; keep a copy where the database is not")
     for key in older:
         print(
-            f"{key.key_id} may go once `okeyctl doctor` names it at no engine: "
+            f"{key.key_id} may go once no engine needs it, which this asks: "
             f"okeyctl keys drop {file} {key.key_id}"
         )
 
@@ -65,15 +69,29 @@ def show(file: File, as_json: AsJsonLines = False) -> None:
 def drop(
     file: File,
     key_id: Annotated[str, typer.Argument(metavar="KEY", help="Its id; not the newest one's.")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Ask no engine: rounds that need the key are voided.")
+    ] = False,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    engine: EngineAddress = None,
+    token_file: TokenFile = None,
 ) -> None:
     """Remove a key that no table needs any more.
 
-    A table whose seed is encrypted with it loses its running round: the match is voided and the
-    stakes go back.
+    Every engine is asked first; while one needs the key or cannot say, nothing is removed. With
+    --force, a table that needs it loses its running round: the match is voided, stakes go back.
     """
     with refusals():
-        keys = read_seal_keys(file)
-        write_seal_keys(file, _without(keys, key_id, file))
+        left = _without(read_seal_keys(file), key_id, file)
+        if not force:
+            way = reach("engine", data_dir, engine, token_file)
+            against = reasons_to_keep(key_id, asyncio.run(observe_engines(way)))
+            if against:
+                refuse(
+                    f"{key_id} stays in {file}: {'; '.join(against)}. Try again later, or give "
+                    "--force to void the rounds that need it"
+                )
+        write_seal_keys(file, left)
     print(f"{file}: {key_id} is removed")
 
 
