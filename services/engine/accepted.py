@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from okey.table import events as e
+from okey_runtime.codec import case_name
 from services.engine.errors import RequestIdReused
 from services.engine.record import Request, Row, decode_events, encode_events
 
@@ -60,10 +61,7 @@ class AcceptedRequests:
         if known is None:
             return None
         if known.request.digest != request.digest:
-            raise RequestIdReused(
-                f"request_id {request.request_id} was used for another request; "
-                "choose a new one for each new request"
-            )
+            raise RequestIdReused(request.request_id, _described(known))
         return Accepted(known.seq, decode_events(known.payload))
 
     def fold(self, row: Row) -> None:
@@ -129,6 +127,12 @@ class Holds:
             except TimeoutError:
                 return ""
         return self._verdicts.get(hold_id, "")
+
+
+def _described(known: AcceptedRow) -> str:
+    """What became of a request, by the events of its row."""
+    kinds = ", ".join(case_name(type(event)) for event in decode_events(known.payload))
+    return f"the request of row {known.seq} at this table ({kinds or 'nothing to do'})"
 
 
 def _drop_oldest(kept: dict[Any, Any]) -> None:

@@ -8,6 +8,7 @@ from okey.errors import Exhausted, Forbidden, NotFound, Refused, Unavailable
 from okey_runtime.codec import UndecodableMessage
 from okey_runtime.database import DatabaseAway
 from okey_runtime.errors import RpcFailure
+from okey_runtime.idempotency import ReusedKey
 
 
 class NoSuchTable(NotFound):
@@ -34,7 +35,7 @@ class NoRound(Refused):
     reason = "NO_ROUND"
 
 
-class RequestIdReused(Refused):
+class RequestIdReused(ReusedKey, Refused):
     """The request id stands for another request already."""
 
     reason = "REQUEST_ID_REUSED"

@@ -1,10 +1,12 @@
 """A quick-match ticket: one player's wish for a match, and where it stands."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from okey.errors import AlreadyExists, Exhausted, NotFound, Refused, Unavailable
+from okey_runtime.idempotency import ReusedKey
 from services.lobby.terms import Terms
 
 
@@ -75,10 +77,16 @@ class Wish:
     opens_party: bool = False
 
 
-class TicketExists(AlreadyExists):
+class TicketExists(ReusedKey, AlreadyExists):
     """The player has a live ticket with other terms."""
 
     reason = "TICKET_EXISTS"
+    key_name = "player"
+
+    def __init__(self, player: str, ticket_id: str, differs: Iterable[str]) -> None:
+        super().__init__(
+            player, f"the live ticket {ticket_id}", differs, "cancel that ticket first"
+        )
 
 
 class TicketNotFound(NotFound):

@@ -4,11 +4,13 @@ The keys are listed in ``ticket_scripts``; what the matchmaker does is in ``grou
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Final
 
 from redis.asyncio import Redis
 
 from okey_runtime.clock import Clock
+from okey_runtime.idempotency import differing
 from services.lobby.terms import Terms
 from services.lobby.ticket import (
     PartyNotFound,
@@ -77,11 +79,9 @@ class TicketStore:
                     f"{self._most_live} tickets are live, and no more are taken: try again later"
                 )
         ticket = _or_not_found(wish.player, ticket_of(wish.player, answer))
-        if ticket.ticket_id != wish.ticket_id and not _asks_for_the_same(ticket, wish):
-            raise TicketExists(
-                f"{wish.player} has a live ticket that asks for something else "
-                f"({ticket.ticket_id}): cancel that one first"
-            )
+        differs = () if ticket.ticket_id == wish.ticket_id else _differs(ticket, wish)
+        if differs:
+            raise TicketExists(wish.player, ticket.ticket_id, differs)
         return ticket
 
     async def let_go(self, player: str, ticket_id: str) -> Ticket:
@@ -183,13 +183,21 @@ class TicketStore:
         return [PREFIX, str(self._clock.now_ms()), *args]
 
 
-def _asks_for_the_same(ticket: Ticket, wish: Wish) -> bool:
+def _differs(ticket: Ticket, wish: Wish) -> tuple[str, ...]:
+    """What the ticket asks for and the wish does not, by field; none where it is the same wish."""
     if wish.party_code and not wish.opens_party:
-        return ticket.party_code == wish.party_code
-    return (
-        ticket.terms == wish.terms
-        and ticket.house_fill_after_ms == wish.house_fill_after_ms
-        and bool(ticket.party_code) == wish.opens_party
+        return () if ticket.party_code == wish.party_code else ("party_code",)
+    return differing(
+        {
+            **asdict(ticket.terms),
+            "house_fill_after_ms": ticket.house_fill_after_ms,
+            "party": bool(ticket.party_code),
+        },
+        {
+            **asdict(wish.terms),
+            "house_fill_after_ms": wish.house_fill_after_ms,
+            "party": wish.opens_party,
+        },
     )
 
 

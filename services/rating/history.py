@@ -26,10 +26,13 @@ class StoredRecord:
     content_hash: str
     rules_version: str
 
-    def is_of(self, content: str, rules_version: str) -> bool:
-        """Whether it says the same; who names no rule set means the one that was taken."""
-        same_rules = rules_version in ("", self.rules_version)
-        return same_rules and self.content_hash == content_hash(content)
+    def differs(self, content: str, rules_version: str) -> tuple[str, ...]:
+        """What a report of the same match says otherwise; no rule set means the one that was
+        taken.
+        """
+        rules = () if rules_version in ("", self.rules_version) else ("rules_version",)
+        same = self.content_hash == content_hash(content)
+        return rules if same else ("the content", *rules)
 
 
 def find_record(connection: Connection, match_id: str, player_id: str) -> StoredRecord | None:

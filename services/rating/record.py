@@ -20,18 +20,21 @@ from okey.rating import (
     Voided,
 )
 from okey.rules.variant import Mode, Variant
+from okey_runtime.idempotency import ReusedKey
 
 
-class MatchRecordedDifferently(AlreadyExists):
+class MatchRecordedDifferently(ReusedKey, AlreadyExists):
     """The match was recorded with another content; the first one stands."""
 
     reason = "MATCH_RECORDED_DIFFERENTLY"
+    key_name = "match_id"
 
 
-class ForfeitRecordedDifferently(AlreadyExists):
+class ForfeitRecordedDifferently(ReusedKey, AlreadyExists):
     """The player's forfeit of this match was recorded for another seat or variant."""
 
     reason = "FORFEIT_RECORDED_DIFFERENTLY"
+    key_name = "match_id"
 
 
 class ForfeitContradicted(Refused):

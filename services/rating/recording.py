@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, insert, text
 
+from okey.errors import quoted
 from okey.rating import Ladder, Participant, RatedMatch, rate_forfeit, rate_match
 from okey.rules.rule_set import RuleSet
 from services.rating.booking import Booking, book
@@ -51,10 +52,8 @@ def record_match(connection: Connection, record: MatchRecord, book_of_rules: Rul
     content = record.content()
     earlier = find_record(connection, record.match_id, _NO_PLAYER)
     if earlier is not None:
-        if not earlier.is_of(content, record.rules_version):
-            raise MatchRecordedDifferently(
-                f"match {record.match_id} was recorded with other content: the first one stands"
-            )
+        if differs := earlier.differs(content, record.rules_version):
+            raise MatchRecordedDifferently(record.match_id, "a match that is recorded", differs)
         return read_recorded(connection, earlier.record_id)
     _record_forfeits_of(connection, record, season, rules)
     owners = record.owners()
@@ -116,11 +115,9 @@ def _record_forfeit(
     content = record.content()
     earlier = find_record(connection, record.match_id, record.player_id)
     if earlier is not None:
-        if not earlier.is_of(content, record.rules_version):
-            raise ForfeitRecordedDifferently(
-                f"the forfeit of {record.player_id!r} in match {record.match_id} was recorded with "
-                "another seat or variant, or by other rules: the first one stands"
-            )
+        if differs := earlier.differs(content, record.rules_version):
+            first = f"a forfeit of {quoted(record.player_id)} that is recorded"
+            raise ForfeitRecordedDifferently(record.match_id, first, differs)
         return read_recorded(connection, earlier.record_id)
     if not is_open:
         raise ForfeitContradicted(

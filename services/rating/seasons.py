@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Row, insert, select, text, update
 
 from okey.errors import AlreadyExists, NotFound, Refused
 from okey.rating import Ladder, Standing, soft_reset
+from okey_runtime.idempotency import ReusedKey, differing
 from services.rating.schema import boards, seasons
 
 # One look can only miss while a start commits, and then the next one sees it.
@@ -27,10 +28,11 @@ class SeasonOutOfOrder(Refused):
     reason = "SEASON_OUT_OF_ORDER"
 
 
-class SeasonStartedDifferently(AlreadyExists):
+class SeasonStartedDifferently(ReusedKey, AlreadyExists):
     """The season was started with another name or share; the first start stands."""
 
     reason = "SEASON_STARTED_DIFFERENTLY"
+    key_name = "season"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,11 +152,11 @@ def _lock_running(connection: Connection, *, shared: bool) -> Season:
 
 def _started_before(connection: Connection, wanted: Season) -> Season:
     started = find_season(connection, wanted.season)
-    if (started.name, started.keep_percent) != (wanted.name, wanted.keep_percent):
-        raise SeasonStartedDifferently(
-            f"season {wanted.season} was started as {started.name!r} with {started.keep_percent} % "
-            "kept: that stands"
-        )
+    compared = ("name", "keep_percent")
+    differs = differing(*({n: getattr(each, n) for n in compared} for each in (started, wanted)))
+    if differs:
+        first = f"one that was started as {started.name!r} with {started.keep_percent} % kept"
+        raise SeasonStartedDifferently(str(wanted.season), first, differs)
     return started
 
 

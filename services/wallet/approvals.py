@@ -13,7 +13,7 @@ not approved.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -23,6 +23,7 @@ from sqlalchemy.dialects import postgresql
 from okey.errors import Forbidden, NotFound, Refused
 from okey.money.account import Account, is_player
 from okey.money.journal import JournalKind, Leg
+from okey_runtime.idempotency import differing
 from okey_runtime.logging import AUDIT_LOGGER, get_logger
 from services.wallet.books import Books
 from services.wallet.command import Command, GrantChips, ReverseJournal, fingerprint
@@ -132,7 +133,7 @@ class Approval:
 
     def command(self) -> GrantChips | ReverseJournal:
         """What is booked when it is approved. Raises ``ApprovalAltered``."""
-        asked = self._command()
+        asked = self.asked()
         if fingerprint(asked) != self.request_hash:
             raise ApprovalAltered(
                 f"request {self.approval_no} is not what {self.requester} asked for: see "
@@ -140,7 +141,8 @@ class Approval:
             )
         return asked
 
-    def _command(self) -> GrantChips | ReverseJournal:
+    def asked(self) -> GrantChips | ReverseJournal:
+        """The request, as the row has it."""
         if self.reverses is not None:
             return ReverseJournal(
                 journal_id=self.reverses, actor=self.requester, reason=self.reason
@@ -180,9 +182,10 @@ def refuse_undecided(connection: Connection, key: str, command: Command, now_ms:
         return False
     found = _approval(row, now_ms)
     if found.request_hash != fingerprint(command):
-        raise TransferIdReused(
-            f"key {key!r} was used for another request than {command}: new content needs a new key"
-        )
+        asked = found.asked()
+        same_call = type(asked) is type(command)
+        differs = differing(asdict(asked), asdict(command)) if same_call else ("the call",)
+        raise TransferIdReused(key, f"approval {found.approval_no}", differs)
     match found.state:
         case State.APPROVED:
             return True

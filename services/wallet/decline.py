@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from okey.errors import AlreadyExists, NotFound, Refused
+from okey_runtime.idempotency import ReusedKey
 
 
 class Declined(Refused):
@@ -141,10 +142,11 @@ DECLINES: Final[Mapping[str, type[Declined]]] = {
 """Every decline by its reason."""
 
 
-class TransferIdReused(AlreadyExists):
+class TransferIdReused(ReusedKey, AlreadyExists):
     """An idempotency key came again with other content; the first request stands."""
 
     reason = "TRANSFER_ID_REUSED"
+    key_name = "idempotency_key"
 
 
 class AccountNotFound(NotFound):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, select
 
@@ -11,7 +11,7 @@ from okey.money.journal import Leg
 from services.wallet.command import Command, fingerprint
 from services.wallet.decline import DECLINES, Declined, TransferIdReused
 from services.wallet.insert import Row, insert_new_rows
-from services.wallet.schema import postings, requests
+from services.wallet.schema import journals, postings, requests
 from services.wallet.step import Step, Turn
 
 
@@ -38,9 +38,7 @@ def recall(connection: Connection, key: str, command: Command) -> Receipt | Decl
     if row is None:
         return None
     if row.request_hash != fingerprint(command):
-        raise TransferIdReused(
-            f"key {key!r} was used for another request than {command}: new content needs a new key"
-        )
+        raise TransferIdReused(key, _first(connection, row))
     if row.decline_reason is not None:
         hold_ids = tuple(row.decline_hold_ids.split(",")) if row.decline_hold_ids else ()
         return DECLINES[row.decline_reason](row.decline_message, hold_ids)
@@ -52,6 +50,16 @@ def recall(connection: Connection, key: str, command: Command) -> Receipt | Decl
         penalty=row.penalty,
         shortfall=row.shortfall,
     )
+
+
+def _first(connection: Connection, row: Any) -> str:
+    """What a request came to, in words."""
+    if row.decline_reason is not None:
+        return f"a request that was declined ({row.decline_reason})"
+    if row.journal_id is None:
+        return "a request that had nothing to book"
+    kind = select(journals.c.kind).where(journals.c.journal_id == row.journal_id)
+    return f"journal {row.journal_id} ({connection.execute(kind).scalar_one()})"
 
 
 async def remember(key: str, command: Command, result: Receipt | Declined, now_ms: int) -> bool:

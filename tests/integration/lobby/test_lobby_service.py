@@ -179,6 +179,10 @@ async def test_one_live_ticket_a_player(lobby: Lobby) -> None:
     await ada.EnqueueTicket(lobby_pb2.EnqueueTicketRequest(terms=TWO))
     failure = await failure_of(ada.EnqueueTicket(lobby_pb2.EnqueueTicketRequest()))
     assert (failure.code, failure.reason) == (grpc.StatusCode.ALREADY_EXISTS, "TICKET_EXISTS")
+    differs = failure.metadata.pop("differs")
+    assert failure.metadata == {"same_as": "REQUEST_ID_REUSED", "key_name": "player", "key": "ada"}
+    assert "seat_count" in differs
+    assert differs.replace(",", ", ") in failure.message
 
 
 async def test_a_watcher_is_told_that_the_ticket_was_taken_back(lobby: Lobby) -> None:
