@@ -290,13 +290,14 @@ async def test_a_key_that_waits_is_never_booked_alone(office: Office) -> None:
 async def test_a_waiting_key_with_other_content_is_refused(office: Office) -> None:
     """M5: other chips, another reason, another operator."""
     number = await office.request(LIMIT + 1, "k1")
-    for other in (
-        office.grant(LIMIT + 2, "k1"),
-        office.grant(1, "k1"),
-        office.grant(LIMIT + 1, "k1", reason="another"),
-        office.grant(LIMIT + 1, "k1", by="eve"),
+    for other, differs in (
+        (office.grant(LIMIT + 2, "k1"), "amount"),
+        (office.grant(1, "k1"), "amount"),
+        (office.grant(LIMIT + 1, "k1", reason="another"), "reason"),
+        (office.grant(LIMIT + 1, "k1", by="eve"), "actor"),
+        (office.reverse(1, "k1"), "the call"),
     ):
-        with pytest.raises(TransferIdReused):
+        with pytest.raises(TransferIdReused, match=f"approval {number}, .* differs in {differs}"):
             await other
     await office.approve(number)
     with pytest.raises(TransferIdReused):

@@ -53,8 +53,9 @@ class Edges:
         """Raises ``TypeError``, ``KeyError`` or ``ValueError`` where the file has another shape."""
         content = yaml.safe_load(file.read_text("utf-8"))
         grpc, databases = ({k: tuple(v) for k, v in content[part].items()} for part in _PARTS)
-        alone = (tuple(content.get(part, ())) for part in ("outside", "uncalled"))
-        return cls(grpc, databases, *alone, tuple(Names(**each) for each in content["names"]))
+        outside, uncalled = (tuple(content.get(part, ())) for part in ("outside", "uncalled"))
+        names = tuple(Names(**each) for each in content["names"])
+        return cls(grpc, databases, outside, uncalled, names)
 
     @property
     def services(self) -> list[str]:

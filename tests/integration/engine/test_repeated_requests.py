@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import grpc
 import pytest
-from google.protobuf.message import Message
 
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc, table_pb2
@@ -159,6 +158,5 @@ async def test_rating(world: Platform) -> None:
     check(await refused(operator.StartSeason(other)), "season", "2", "name,keep_percent")
 
 
-def message(module: Any, method: str, **content: Any) -> Message:
-    made: Message = getattr(module, f"{method}Request")(**content)
-    return made
+def message(module: Any, method: str, **content: Any) -> Any:
+    return getattr(module, f"{method}Request")(**content)
