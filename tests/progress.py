@@ -60,4 +60,5 @@ class Progress:
 def pytest_configure(config: pytest.Config) -> None:
     """In the process that reports, not in its workers."""
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Progress(sys.__stderr__.write), "okey-progress")
+        out = sys.__stderr__ or sys.stderr
+        config.pluginmanager.register(Progress(out.write), "okey-progress")

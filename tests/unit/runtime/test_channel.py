@@ -133,10 +133,11 @@ async def test_a_services_failed_connection_holds_no_other_channel_up(
     """A service that starts first asks for one that does not serve yet."""
     target = f"127.0.0.1:{unused_port}"
     async with server.dial(target) as early:
+        get: Any = early.unary_unary("/a.B/Get")
         with pytest.raises(grpc.aio.AioRpcError):
-            await early.unary_unary("/a.B/Get")(b"")
+            await get(b"")
         late = grpc.aio.server()
-        handler = grpc.unary_unary_rpc_method_handler(Flaky(0).answer)
+        handler: Any = grpc.unary_unary_rpc_method_handler(Flaky(0).answer)
         late.add_generic_rpc_handlers(
             [grpc.method_handlers_generic_handler("a.B", {"Get": handler})]
         )
@@ -144,7 +145,8 @@ async def test_a_services_failed_connection_holds_no_other_channel_up(
         await late.start()
         try:
             async with open_channel(target) as channel:
-                assert await channel.unary_unary("/a.B/Get")(b"") == b"here"
+                get = channel.unary_unary("/a.B/Get")
+                assert await get(b"") == b"here"
         finally:
             await late.stop(None)
 
