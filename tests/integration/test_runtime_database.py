@@ -7,10 +7,19 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import ProgrammingError
+from structlog.testing import capture_logs
 
 from okey_runtime import postgres
-from okey_runtime.database import Database, DatabaseAway, DatabaseBusy, Isolation, Work
+from okey_runtime.database import (
+    Database,
+    DatabaseAway,
+    DatabaseBusy,
+    DatabaseLocked,
+    DatabaseRefused,
+    Isolation,
+    Work,
+)
+from okey_runtime.errors import to_status
 from okey_runtime.migrations import UPGRADE_LOCK_ID, migrate
 from tests.fixtures.postgres import PostgresServer, postgres_server, postgres_url
 from tests.unit.runtime.database_contract import DatabaseContract, add, chips
@@ -149,9 +158,48 @@ async def test_an_upgrade_does_not_wait_long_for_a_lock(
     await migrate(postgres_url, folder)
 
 
-async def test_a_wrong_statement_is_nobodys_outage(pair: Database) -> None:
-    with pytest.raises(ProgrammingError, match="does not exist"):
-        await pair.read(run("SELECT * FROM no_such_table"))
+CLASSES = (
+    *("03000", "08007", "0A000", "0L000", "20000", "21000", "24000", "25000", "25P02"),
+    *("26000", "28000", "2BP01", "2D000", "34000", "38000", "3B001", "3D000", "3F000", "40002"),
+    *("40003", "42501", "42703", "42P01", "44000", "53000", "53100", "53200", "53300", "53400"),
+    *("54000", "55000", "55006", "57000", "57014", "57P01", "57P04", "58000", "58030", "72000"),
+    *("F0000", "HV000", "XX000", "XX001", "XX002"),
+)
+"""An SQLSTATE of each class, and each that a full or dying server gives."""
+REFUSALS = ("22001", "22003", "22021", "22P02", "23502", "23505", "23514", "P0001")
+
+
+def raising(state: str) -> Work[None]:
+    return run(f"DO $$ BEGIN RAISE EXCEPTION 'as asked' USING ERRCODE = '{state}'; END $$")
+
+
+@pytest.mark.parametrize("state", CLASSES)
+async def test_every_error_that_is_no_verdict_is_an_outage_with_its_state(
+    pair: Database, state: str
+) -> None:
+    with pytest.raises(DatabaseAway, match=state):
+        await pair.transact(raising(state))
+    assert await pair.transact(add(1)) == 101
+
+
+@pytest.mark.parametrize("state", REFUSALS)
+async def test_what_a_transaction_holds_is_refused_to_it_alone(pair: Database, state: str) -> None:
+    with pytest.raises(DatabaseRefused, match=state) as refused:
+        await pair.transact(raising(state))
+    assert to_status(refused.value) is not None, "UNAVAILABLE, and never INTERNAL"
+    assert await pair.transact(add(1)) == 101
+
+
+async def test_a_lock_that_is_not_let_go_is_named(pair: Database) -> None:
+    with pytest.raises(DatabaseLocked):
+        await pair.transact(raising("55P03"))
+
+
+async def test_the_log_says_what_the_server_said(pair: Database) -> None:
+    with capture_logs() as logs, pytest.raises(DatabaseAway):
+        await pair.transact(raising("53100"))
+    (said,) = (line for line in logs if line["event"] == "database_error")
+    assert (said["state"], said["error"]) == ("53100", "as asked")
 
 
 async def test_a_server_that_refuses_connections_is_away(tmp_path: Path) -> None:
