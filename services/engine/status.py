@@ -80,6 +80,9 @@ def _standing(tables: Tables, standstill: Standstill) -> Found:
     if standstill.is_on:
         told = f"nothing was decided for {standstill.standing_s():.0f} s: every clock stands still"
         return Found(WRONG, told, "see its database: docs/runbooks/engine-slow.md")
+    if late := tables.overdue.count():
+        told = f"{late} tables are past their deadline, and nothing rings their clock"
+        return Found(WRONG, told, "see docs/runbooks/database-errors.md")
     if tables.quarantine.tables:
         told = f"{len(tables.quarantine.tables)} tables stand still (quarantine)"
         return Found(WARNING, told, "see docs/runbooks/table-quarantined.md")
