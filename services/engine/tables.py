@@ -9,7 +9,7 @@ from okey.errors import Exhausted, OkeyError, Unavailable
 from okey.table import commands as c
 from okey.table.commands import Timer
 from okey.table.state import running_timers
-from okey_runtime.logging import get_logger
+from okey_runtime.backoff import waits_s
 from services.engine.accepted import Accepted
 from services.engine.actor import Change, Committer, TableActor
 from services.engine.actors import Actors
@@ -33,8 +33,6 @@ from services.engine.steady_clock import SteadyClock
 from services.engine.stores import Stores
 from services.engine.timers import Timers
 from services.engine.watching import StreamEndReason
-
-_log = get_logger(__name__)
 
 
 class Tables:
@@ -386,11 +384,12 @@ class Tables:
             self._spawn(self._retire(actor))
 
     async def _retire(self, actor: TableActor) -> None:
-        try:
-            await self._journal.retire(actor.table_id)
-        except (Unavailable, Exhausted) as error:
-            # The next start finds it again.
-            _log.debug("retire_failed", table_id=actor.table_id, error=str(error))
+        for wait_s in waits_s():
+            try:
+                await self._journal.retire(actor.table_id)
+                break
+            except (Unavailable, Exhausted):
+                await asyncio.sleep(wait_s)
         if self._actors.is_live(actor):  # it was not let go meanwhile, or loaded anew
             self.snapshotter.forget(actor.table_id)
             self._actors.retire(actor)

@@ -47,6 +47,8 @@ from tests.members import MemoryMembers
 from tests.unit.engine.doubles import BotDouble
 from tests.unit.engine.world import FOR_EVER_MS, RENEW_EVERY_MS, Bells
 
+_PAUSE_S: Final = 0.001
+
 T = TypeVar("T")
 
 
@@ -227,6 +229,7 @@ class Crashing:
                 pass  # an engine is there, or will be before the next try
             [outcome] = await asyncio.gather(tried(), return_exceptions=True)
             if isinstance(outcome, Unavailable | Exhausted | asyncio.CancelledError):
+                await asyncio.sleep(_PAUSE_S)  # nobody else would have a turn
                 continue
             if isinstance(outcome, BaseException):
                 raise outcome

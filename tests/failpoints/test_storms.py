@@ -100,8 +100,8 @@ async def weathered(storm: Storm, error: str, *, reads_too: bool = False) -> Non
             world.clock.advance_ms(500)
             await world.settled()
         assert isinstance(await storm.told(storm.tables[0]), Unavailable | Exhausted)
-    for actor in storm.tables:
-        again = await storm.back(actor)
+    for number, actor in enumerate(storm.tables):
+        again = storm.tables[number] = await storm.back(actor)
         left_ms = turn_of(again).deadline_ms - world.steady.now_ms()
         assert lefts[actor.table_id] - 2_500 <= left_ms <= lefts[actor.table_id]
         assert turn_of(again).number == turns[actor.table_id]
