@@ -130,13 +130,13 @@ def _watch_sqlite(engine: Engine, strike: Callable[[str], str]) -> None:
             raise sqlite_error(name)
 
     class FailingCursor(sqlite3.Cursor):
-        def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        def execute(self, statement: str, *values: Any) -> Any:
             refuse(statement)
             return super().execute(statement, *values)
 
-        def executemany(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        def executemany(self, statement: str, values: Any, /) -> Any:
             refuse(statement)
-            return super().executemany(statement, *values)
+            return super().executemany(statement, values)
 
     class Failing(sqlite3.Connection):
         def cursor(self, *_: Any) -> sqlite3.Cursor:  # type: ignore[override]
