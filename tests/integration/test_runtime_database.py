@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, text
+from sqlalchemy.ext.asyncio import create_async_engine
 from structlog.testing import capture_logs
 
 from okey_runtime import postgres
@@ -21,6 +22,7 @@ from okey_runtime.database import (
 )
 from okey_runtime.errors import to_status
 from okey_runtime.migrations import UPGRADE_LOCK_ID, migrate
+from tests.fixtures.name import Name
 from tests.fixtures.postgres import PostgresServer, postgres_server, postgres_url
 from tests.unit.runtime.database_contract import DatabaseContract, add, chips
 from tests.unit.runtime.migrations import ACCOUNTS, migrations
@@ -269,6 +271,41 @@ def crashing_server() -> Iterator[PostgresServer]:
             yield server
         finally:
             server.stop("immediate")
+
+
+async def test_a_primary_that_became_read_only_is_left_and_its_name_asked_again(
+    crashing_server: PostgresServer, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    """25006: it lives on and never ends a connection, and the name leads to another by now."""
+    old, new = (each.create_database("moved") for each in (crashing_server, postgres_server))
+    for number, url in enumerate((old, new)):
+        rows = f"INSERT INTO account VALUES ('ayse', {number})"
+        await migrate(url, migrations(tmp_path / str(number), (ACCOUNTS, rows)))
+    async with Name(crashing_server.port) as name:
+        database = Database(name.of(old), connections=2)
+        await asyncio.gather(*(database.read(run("SELECT pg_sleep(0.05)")) for _ in range(2)))
+        await make_read_only(old)
+        name.port = postgres_server.port
+        assert await database.read(chips) == 0, "reading goes on"
+        with pytest.raises(DatabaseAway, match="25006"):
+            await database.transact(add(10))
+        assert await database.transact(add(10)) == 11
+        assert {await database.read(chips) for _ in range(3)} == {11}
+        await database.close()
+
+
+async def make_read_only(url: str) -> None:
+    """For all sessions, also those that are open; returns once it holds for them."""
+    engine = create_async_engine(url.replace("postgresql:", "postgresql+asyncpg:"))
+    async with engine.connect() as plain:
+        connection = await plain.execution_options(isolation_level="AUTOCOMMIT")
+        await connection.execute(text("ALTER SYSTEM SET default_transaction_read_only = on"))
+        await connection.execute(text("SELECT pg_reload_conf()"))
+        shown = ""
+        while shown != "on":
+            result = await connection.execute(text("SHOW default_transaction_read_only"))
+            shown = result.scalar_one()
+    await engine.dispose()
 
 
 async def test_a_server_that_crashed_is_used_again_once_it_is_back(

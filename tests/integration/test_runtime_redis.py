@@ -14,8 +14,8 @@ from okey_runtime import redis
 from okey_runtime.clock import SystemClock
 from okey_runtime.redis import open_redis
 from okey_runtime.shared_redis import SharedRedis
+from tests.fixtures.name import Name
 from tests.fixtures.valkey import (
-    Name,
     Valkey,
     failing_over,
     other_valkey_server,
@@ -26,6 +26,10 @@ from tests.fixtures.valkey import (
 __all__ = ["failing_over", "other_valkey_server", "valkey", "valkey_server"]
 
 FailingOver = tuple[Name, Callable[[], None]]
+
+
+def by(name: Name) -> SecretStr:
+    return SecretStr(name.of("redis://127.0.0.1:0/0"))
 
 
 async def test_answers_are_bytes(valkey: Valkey) -> None:
@@ -63,9 +67,9 @@ async def test_a_primary_that_became_a_replica_is_left_and_its_name_asked_again(
     """It answers READONLY and never ends a connection."""
     name, fail_over = failing_over
     client = (
-        open_redis(name.url)
+        open_redis(by(name))
         if kind == "plain"
-        else SharedRedis(name.url, SystemClock(), budget_ms=5_000, max_connections=8)
+        else SharedRedis(by(name), SystemClock(), budget_ms=5_000, max_connections=8)
     )
     # Some connections, which are idle when it happens.
     await asyncio.gather(*(client.blpop([f"none-{number}"], 0.05) for number in range(4)))
@@ -79,7 +83,7 @@ async def test_a_primary_that_became_a_replica_is_left_and_its_name_asked_again(
         steps.get("c")
         assert await steps.execute() == [True, b"d"]
     await client.aclose()
-    with Redis.from_url(name.stands_for.url.get_secret_value()) as direct:
+    with Redis(port=name.port) as direct:
         assert (direct.get("a"), direct.get("c")) == (b"b", b"d")
 
 
@@ -88,12 +92,12 @@ async def test_who_waits_at_a_primary_that_becomes_a_replica_is_sent_to_the_new_
 ) -> None:
     """UNBLOCKED: a blocking read there ends, and is tried at the new one."""
     name, fail_over = failing_over
-    client = open_redis(name.url)
+    client = open_redis(by(name))
     waiting = asyncio.ensure_future(client.blpop(["queue"], 1.5))
     while not (await client.info("clients"))["blocked_clients"]:
         pass
     await asyncio.to_thread(fail_over)
-    with Redis.from_url(name.stands_for.url.get_secret_value()) as direct:
+    with Redis(port=name.port) as direct:
         direct.rpush("queue", "first")
     assert await waiting == (b"queue", b"first")
     await client.aclose()
@@ -103,7 +107,7 @@ async def test_a_script_and_a_transaction_at_a_replica_find_the_new_primary(
     failing_over: FailingOver,
 ) -> None:
     name, fail_over = failing_over
-    client = open_redis(name.url)
+    client = open_redis(by(name))
     write = client.register_script("return redis.call('INCR', KEYS[1])")
     assert await write(keys=["n"]) == 1
     await asyncio.to_thread(fail_over)
