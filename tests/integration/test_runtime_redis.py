@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import time
-from collections.abc import Callable
 
 import pytest
 from pydantic import SecretStr
@@ -14,8 +13,8 @@ from okey_runtime import redis
 from okey_runtime.clock import SystemClock
 from okey_runtime.redis import open_redis
 from okey_runtime.shared_redis import SharedRedis
-from tests.fixtures.name import Name
 from tests.fixtures.valkey import (
+    FailingOver,
     Valkey,
     failing_over,
     other_valkey_server,
@@ -24,12 +23,6 @@ from tests.fixtures.valkey import (
 )
 
 __all__ = ["failing_over", "other_valkey_server", "valkey", "valkey_server"]
-
-FailingOver = tuple[Name, Callable[[], None]]
-
-
-def by(name: Name) -> SecretStr:
-    return SecretStr(name.of("redis://127.0.0.1:0/0"))
 
 
 async def test_answers_are_bytes(valkey: Valkey) -> None:
@@ -65,25 +58,24 @@ async def test_a_primary_that_became_a_replica_is_left_and_its_name_asked_again(
     failing_over: FailingOver, kind: str
 ) -> None:
     """It answers READONLY and never ends a connection."""
-    name, fail_over = failing_over
     client = (
-        open_redis(by(name))
+        open_redis(failing_over.url)
         if kind == "plain"
-        else SharedRedis(by(name), SystemClock(), budget_ms=5_000, max_connections=8)
+        else SharedRedis(failing_over.url, SystemClock(), budget_ms=5_000, max_connections=8)
     )
     # Some connections, which are idle when it happens.
     await asyncio.gather(*(client.blpop([f"none-{number}"], 0.05) for number in range(4)))
-    await asyncio.to_thread(fail_over)
+    await failing_over.fail_over()
     assert await client.set("a", "b")
-    before = name.asked
+    before = failing_over.name.asked
     await asyncio.gather(*(client.blpop([f"none-{number}"], 0.05) for number in range(4)))
-    assert name.asked >= before + 3, "the others are left as well"
+    assert failing_over.name.asked >= before + 3, "the others are left as well"
     async with client.pipeline(transaction=True) as steps:
         steps.set("c", "d")
         steps.get("c")
         assert await steps.execute() == [True, b"d"]
     await client.aclose()
-    with Redis(port=name.port) as direct:
+    with Redis(port=failing_over.new.port) as direct:
         assert (direct.get("a"), direct.get("c")) == (b"b", b"d")
 
 
@@ -91,13 +83,12 @@ async def test_who_waits_at_a_primary_that_becomes_a_replica_is_sent_to_the_new_
     failing_over: FailingOver,
 ) -> None:
     """UNBLOCKED: a blocking read there ends, and is tried at the new one."""
-    name, fail_over = failing_over
-    client = open_redis(by(name))
+    client = open_redis(failing_over.url)
     waiting = asyncio.ensure_future(client.blpop(["queue"], 1.5))
     while not (await client.info("clients"))["blocked_clients"]:
         pass
-    await asyncio.to_thread(fail_over)
-    with Redis(port=name.port) as direct:
+    await failing_over.fail_over()
+    with Redis(port=failing_over.new.port) as direct:
         direct.rpush("queue", "first")
     assert await waiting == (b"queue", b"first")
     await client.aclose()
@@ -106,11 +97,10 @@ async def test_who_waits_at_a_primary_that_becomes_a_replica_is_sent_to_the_new_
 async def test_a_script_and_a_transaction_at_a_replica_find_the_new_primary(
     failing_over: FailingOver,
 ) -> None:
-    name, fail_over = failing_over
-    client = open_redis(by(name))
+    client = open_redis(failing_over.url)
     write = client.register_script("return redis.call('INCR', KEYS[1])")
     assert await write(keys=["n"]) == 1
-    await asyncio.to_thread(fail_over)
+    await failing_over.fail_over()
     assert await write(keys=["n"]) == 1, "at the new one, which has nothing of before"
     await client.aclose()
 
