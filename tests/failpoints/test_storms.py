@@ -2,85 +2,38 @@
 counts it, and nobody is told anything but to try again.
 """
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from prometheus_client import REGISTRY
 
-from okey.errors import Exhausted, OkeyError, Unavailable
-from okey.rules.rule_set import DEFAULT_RULE_SET
-from okey.table.config import TableConfig
+from okey.errors import Exhausted, Unavailable
 from okey_runtime import backoff
-from services.engine.actor import TableActor
-from tests.failpoints.faults import SQLITE_ERRORS, SQLSTATES, Writes, watch
+from services.engine import reloads
+from tests.failpoints.faults import SQLITE_ERRORS, SQLSTATES
+from tests.failpoints.storm import Storm, storm_on
 from tests.fixtures.postgres import PostgresServer
-from tests.unit.engine.world import World, mover, plain_move, turn_of, until
+from tests.unit.engine.world import mover, plain_move, turn_of
 
-TABLES = 4
 STORM_MS = 8_000
-GRACE_MS = DEFAULT_RULE_SET.takeover_grace_ms
-
-
-@dataclass(frozen=True)
-class Storm:
-    """An engine with tables at which a turn runs, and what its database is made to do."""
-
-    world: World
-    writes: Writes
-    tables: list[TableActor]
-
-    @contextmanager
-    def of(self, error: str, *, reads_too: bool = False) -> Iterator[None]:
-        """The database fails so in the block."""
-        self.writes.error, self.writes.reads_too = error, reads_too
-        yield
-        self.writes.error = ""
-
-    async def told(self, actor: TableActor) -> OkeyError:
-        """What a player is told who moves now."""
-        try:
-            table = await self.world.tables.get(actor.table_id)
-            await table.submit(plain_move(table), self.world.request(mover(table)))
-        except OkeyError as error:
-            return error
-        raise AssertionError("it was accepted")
-
-    async def back(self, actor: TableActor) -> TableActor:
-        """The table once its clock goes again."""
-        await self.world.standstill.over()
-        again = await self.world.reloaded(actor)
-        await until(again, lambda _: turn_of(again).deadline_ms > self.world.steady.now_ms())
-        return again
 
 
 @pytest.fixture(autouse=True)
 def quick_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backoff, "FIRST_WAIT_S", 0.002)
     monkeypatch.setattr(backoff, "LAST_WAIT_S", 0.01)
+    monkeypatch.setattr(reloads, "WAIT_S", 0.01)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def storm(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Storm]:
-    world, writes = World(tmp_path), Writes()
+    url = ""
     if request.param == "postgresql":
         server: PostgresServer = request.getfixturevalue("postgres_server")
-        world.url = server.create_database()
-    world.has_real_members = True
-    world.on_database = lambda database: watch(database, "engine", writes)
-    await world.start()
-    try:
-        yield Storm(world, writes, [await dealt(world, number) for number in range(TABLES)])
-    finally:
-        writes.error = ""
-        await world.stop()
-
-
-async def dealt(world: World, number: int) -> TableActor:
-    config = TableConfig(f"{number:026d}", seat_count=2, rules=DEFAULT_RULE_SET)
-    return await world.dealt(config, (f"anna{number}", f"bert{number}"))
+        url = server.create_database()
+    async with storm_on(tmp_path, url) as made:
+        yield made
 
 
 def error_of(storm: Storm, state: str, name: str) -> str:
