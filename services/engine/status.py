@@ -81,8 +81,8 @@ def standing(tables: Tables, standstill: Standstill) -> Found:
         told = f"nothing was decided for {standstill.standing_s():.0f} s: every clock stands still"
         return Found(WRONG, told, "see its database: docs/runbooks/engine-slow.md")
     if late := tables.overdue.count():
-        told = f"{late} tables are past their deadline, and nothing rings their clock"
-        return Found(WRONG, told, "see docs/runbooks/database-errors.md")
+        told = f"{late} tables are past their deadline: no clock rings there"
+        return Found(WRONG, told, "see docs/runbooks/database-fails.md")
     if tables.quarantine.tables:
         told = f"{len(tables.quarantine.tables)} tables stand still (quarantine)"
         return Found(WARNING, told, "see docs/runbooks/table-quarantined.md")

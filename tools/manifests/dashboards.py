@@ -292,6 +292,9 @@ ENGINE: Final = Dashboard(
         Panel(
             "Tables that stand still", "short", _level("okey_engine_quarantined_tables", "instance")
         ),
+        Panel(
+            "Tables past their deadline", "short", _level("okey_engine_overdue_tables", "instance")
+        ),
         *_process("engine"),
     ),
 )

@@ -12,11 +12,11 @@ from okey.errors import Exhausted, InvalidInput, Unavailable
 from okey.rules.rule_set import DEFAULT_RULE_SET
 from okey.table import commands as c
 from okey.table.config import TableConfig
+from okey.table.decide import step
 from okey.table.state import TableState
 from okey_runtime import backoff
 from okey_runtime.database import DatabaseAway, DatabaseBusy, DatabaseRefused
 from okey_runtime.status import OK, WARNING, WRONG
-from services.engine import actor as actors
 from services.engine.actor import TableActor
 from services.engine.errors import EventNotReadable, TableQuarantined
 from services.engine.overdue import LATE_MS
@@ -35,7 +35,7 @@ def quick_tries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def failing_takeovers(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Exception]:
     """The next take-overs of the first table fail so; what is left of them."""
-    left, step = list(errors), actors.step
+    left = list(errors)
 
     def failing(state: TableState | None, command: c.Command, context: c.Context) -> Any:
         is_its = state is not None and state.config.table_id == TABLE_ID
@@ -43,7 +43,7 @@ def failing_takeovers(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> li
             raise left.pop(0)
         return step(state, command, context)
 
-    monkeypatch.setattr(actors, "step", failing)
+    monkeypatch.setattr("services.engine.actor.step", failing)
     return left
 
 
@@ -85,10 +85,12 @@ async def test_a_take_over_that_our_own_code_fails_stops_its_table_alone_and_sho
     async with world_in(tmp_path) as world:
         table, other = await world.dealt(), await world.dealt(OTHER, ("carl", "dora"))
         failing_takeovers(monkeypatch, *[error] * 100)
-        await stood_still(world, other)
-        async with asyncio.timeout(10):
-            while not world.tables.quarantine.tables:
-                await world.settled()
+        with capture_logs() as logs:
+            await stood_still(world, other)
+            async with asyncio.timeout(10):
+                while not world.tables.quarantine.tables:
+                    await world.settled()
+        assert "table_quarantined" in [line["event"] for line in logs]
         with pytest.raises(TableQuarantined):
             await world.tables.get(table.table_id)
         again = await world.reloaded(other)
