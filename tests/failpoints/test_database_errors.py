@@ -1,5 +1,5 @@
-"""Every statement of engine, wallet and rating service fails the first times that it is passed, with
-money in it: nothing is lost, nothing is done twice, and everything ends by itself.
+"""Every statement of engine, wallet and rating service fails the first times that it is passed:
+with money in it nothing is lost, nothing is done twice, and everything ends by itself.
 """
 
 import shutil
@@ -25,7 +25,7 @@ from tests.fixtures.postgres import PostgresServer
 T = TypeVar("T")
 
 two_scenarios = pytest.mark.parametrize(
-    "scenario", (voided, klasik_win), ids=lambda each: each.__name__
+    "scenario", [voided, klasik_win], ids=lambda each: each.__name__
 )
 """Between them they pass every operation of the wallet."""
 
@@ -95,7 +95,7 @@ async def test_each_statement_of_the_rating_service_fails_at_first(
     rating_template: Path, tmp_path: Path, errors: Sequence[str]
 ) -> None:
     """R1: a match that is reported until that is answered counts once, as without errors."""
-    ratings = []
+    ratings: list[object] = []
     for plan in (FirstPasses(errors, times=0), FirstPasses(errors)):
         file = shutil.copy(rating_template, tmp_path / f"{len(ratings)}.db")
         database = Database(f"sqlite:///{file}")
