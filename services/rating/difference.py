@@ -21,6 +21,7 @@ class DifferenceKind(IntEnum):
     EVENT = 9
     BOARD = 10
     SEASON = 11
+    MEETING = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
