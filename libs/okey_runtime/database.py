@@ -17,9 +17,27 @@ from sqlalchemy.exc import ArgumentError
 from okey_runtime.outage import Outage
 from okey_runtime.postgres import PostgresBackend
 from okey_runtime.sqlite import SqliteBackend
-from okey_runtime.storage import Backend, DatabaseAway, DatabaseBusy, Isolation, T, Work
+from okey_runtime.storage import (
+    Backend,
+    DatabaseAway,
+    DatabaseBusy,
+    DatabaseLocked,
+    DatabaseRefused,
+    Isolation,
+    T,
+    Work,
+)
 
-__all__ = ["Database", "DatabaseAway", "DatabaseBusy", "Isolation", "Work", "parse_url"]
+__all__ = [
+    "Database",
+    "DatabaseAway",
+    "DatabaseBusy",
+    "DatabaseLocked",
+    "DatabaseRefused",
+    "Isolation",
+    "Work",
+    "parse_url",
+]
 
 
 class Database:
@@ -66,9 +84,10 @@ class Database:
         effect.
 
         Raises:
-            DatabaseAway: no database, or it was lost on the way.
+            DatabaseAway: no database, or it was lost on the way, or it failed, however.
+            DatabaseRefused: it works, and refused this work: a constraint of the schema, a value.
             DatabaseBusy: too much waits already, or a conflict outlasted every retry.
-                sqlalchemy.exc.IntegrityError: a constraint of the schema refused it.
+            DatabaseLocked: a lock was waited for in vain.
         """
         self._admit()
         return await self._shielded(self._backend.transact(work, isolation))
@@ -77,7 +96,7 @@ class Database:
         """Run ``work`` on one consistent snapshot of what is committed; it cannot write.
 
         Raises:
-            DatabaseAway: no database, or it was lost on the way.
+            DatabaseAway, DatabaseRefused: as ``transact``; also where the work writes.
             DatabaseBusy: too much waits already.
         """
         self._admit()

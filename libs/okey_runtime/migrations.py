@@ -6,6 +6,7 @@ A service's ``migrations/env.py`` reads ``from okey_runtime.migrations import ru
 """
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -91,7 +92,9 @@ def _on_sqlite(url: URL, work: _Work) -> None:
         with engine.begin() as connection:
             work(connection)
     except DBAPIError as error:
-        raise sqlite.away(error.orig) or error from error.orig
+        if not isinstance(error.orig, sqlite3.Error) or sqlite.is_scripts_fault(error.orig):
+            raise error from error.orig
+        raise sqlite.named(error.orig, error.statement) from error.orig
     finally:
         engine.dispose()
 
@@ -102,7 +105,9 @@ async def _on_postgres(url: URL, work: _Work, statement_s: float) -> None:
         async with engine.begin() as connection:
             await connection.run_sync(work)
     except DBAPIError as error:
-        raise postgres.away(error) or postgres.busy(error) or error from error.orig
+        if postgres.is_scripts_fault(error):
+            raise error from error.orig
+        raise postgres.named(error) from error.orig
     except (OSError, TimeoutError) as error:
         raise DatabaseAway(f"the database does not answer ({type(error).__name__})") from error
     finally:

@@ -15,10 +15,10 @@ class Outage:
     each failure between is told at DEBUG only.
     """
 
-    def __init__(self, name: str, error: type[Exception], **ids: str) -> None:
-        """``error`` is what says that it is away; ``ids`` stand in each line."""
+    def __init__(self, name: str, *errors: type[Exception], **ids: str) -> None:
+        """``errors`` are what says that it is away; ``ids`` stand in each line."""
         self._name = name
-        self._error = error
+        self._errors = errors
         self._ids = ids
         self._failures = 0
         self._running: object | None = None
@@ -33,7 +33,7 @@ class Outage:
         asked_in = self._running
         try:
             yield
-        except self._error as error:
+        except self._errors as error:
             self._failed(error)
             raise
         if asked_in is not None and asked_in is self._running:

@@ -1,12 +1,14 @@
-"""Waiting for a database that is away when a service starts."""
+"""Waiting for a database that is away, or fails, when a service starts."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from okey_runtime.backoff import waits_s
-from okey_runtime.database import DatabaseAway
+from okey_runtime.database import DatabaseAway, DatabaseBusy, DatabaseRefused
 from okey_runtime.outage import Outage
+
+_FAILURES: Final = (DatabaseAway, DatabaseRefused, DatabaseBusy)
 
 T = TypeVar("T")
 
@@ -16,11 +18,11 @@ async def until_there(ask: Callable[[], Awaitable[T]]) -> T:
 
     The log says once that it is away, and once that it is back.
     """
-    outage = Outage("database", DatabaseAway)
+    outage = Outage("database", *_FAILURES)
     waits = waits_s()
     while True:
         try:
             with outage.asking():
                 return await ask()
-        except DatabaseAway:
+        except _FAILURES:
             await asyncio.sleep(next(waits))

@@ -1,5 +1,6 @@
-"""PostgreSQL behind ``Database``: asyncpg through SQLAlchemy, conflicts retried, lost connections
-named.
+"""PostgreSQL behind ``Database``: asyncpg through SQLAlchemy, conflicts retried, errors named.
+
+Every error of the server is an outage, except the few that are listed here.
 """
 
 import asyncio
@@ -7,12 +8,23 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from sqlalchemy.engine import URL
+from sqlalchemy import event
+from sqlalchemy.engine import URL, ExceptionContext
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from okey_runtime.storage import DatabaseAway, DatabaseBusy, Isolation, T, Work
+from okey.errors import OkeyError
+from okey_runtime.storage import (
+    DatabaseAway,
+    DatabaseBusy,
+    DatabaseLocked,
+    DatabaseRefused,
+    Isolation,
+    T,
+    Work,
+    tell_error,
+)
 
 _CONNECT_TIMEOUT_S: Final = 5.0
 STATEMENT_TIMEOUT_S: Final = 30.0
@@ -27,9 +39,12 @@ DEADLOCK_DETECTED: Final = "40P01"
 LOCK_NOT_AVAILABLE: Final = "55P03"
 READ_ONLY_TRANSACTION: Final = "25006"
 _CONFLICTS: Final = frozenset({SERIALIZATION_FAILURE, DEADLOCK_DETECTED})
-# Class 08 (connection), 57P0x (shut down, crashed, starting up), 53300 (too many connections),
-# 25006 (a former primary that has become read-only).
-_AWAY_STATES: Final = frozenset({"57P01", "57P02", "57P03", "53300", READ_ONLY_TRANSACTION})
+# The server is another than it was: shut down, crashed, starting up, or read-only since a failover.
+_ROLE_CHANGED: Final = frozenset({"57P01", "57P02", "57P03", READ_ONLY_TRANSACTION})
+# Data exceptions, constraints, and what triggers raise: it is the statement's values.
+_REFUSALS: Final = ("22", "23", "P0")
+# In a migration also wrong SQL and what the server does not support: the script is wrong.
+_FAULTS_OF_SCRIPTS: Final = (*_REFUSALS, "0A", "21", "2B", "42", "44")
 
 
 class PostgresBackend:
@@ -44,14 +59,14 @@ class PostgresBackend:
         """Run the work in one transaction, again from its start after a conflict, twelve times at
         most.
         """
-        return await _retried(lambda: self._once(work, isolation, read_only=False), _AWAY_STATES)
+        return await _retried(lambda: self._once(work, isolation, read_only=False))
 
     async def read(self, work: Work[T]) -> T:
         """Run the work on one snapshot, in a transaction that cannot write."""
         # Here a refused write is the work's own fault.
         return await _retried(
             lambda: self._once(work, Isolation.REPEATABLE_READ, read_only=True),
-            _AWAY_STATES - {READ_ONLY_TRANSACTION},
+            (*_REFUSALS, READ_ONLY_TRANSACTION),
         )
 
     async def scrub(self) -> None:
@@ -80,7 +95,7 @@ def postgres_engine(
     transaction whose client says nothing for ``idle_ms``; a statement may take ``statement_s``, by
     default ``STATEMENT_TIMEOUT_S``.
     """
-    return create_async_engine(
+    engine = create_async_engine(
         url.set(drivername="postgresql+asyncpg"),
         pool_size=connections,
         max_overflow=0,
@@ -96,17 +111,29 @@ def postgres_engine(
             },
         },
     )
+    event.listen(engine.sync_engine, "handle_error", _drop_connections_to_another_role)
+    return engine
 
 
-async def _retried(attempt: Callable[[], Awaitable[T]], away_states: frozenset[str]) -> T:
+def _drop_connections_to_another_role(context: ExceptionContext) -> None:
+    """Have the pool drop all connections to a server that changed its role: new ones ask for the
+    address of its name again.
+    """
+    connection = context.connection
+    options = connection.get_execution_options() if connection is not None else {}
+    state = getattr(context.original_exception, "sqlstate", None)
+    if state in _ROLE_CHANGED and not options.get("postgresql_readonly"):
+        context.is_disconnect = True
+
+
+async def _retried(attempt: Callable[[], Awaitable[T]], refusals: tuple[str, ...] = _REFUSALS) -> T:
     wait_s = _FIRST_WAIT_S
     for tries_left in range(MAX_TRIES - 1, -1, -1):
         try:
             return await attempt()
         except DBAPIError as error:
-            state = _state(error)
-            if state not in _CONFLICTS:
-                raise away(error, away_states) or error from error.orig
+            if _state(error) not in _CONFLICTS:
+                raise named(error, refusals) from error.orig
             if not tries_left:
                 raise DatabaseBusy(
                     f"the transaction met a conflict {MAX_TRIES} times in a row; try again later"
@@ -123,25 +150,34 @@ async def _retried(attempt: Callable[[], Awaitable[T]], away_states: frozenset[s
     raise AssertionError("the last try returns or raises")
 
 
-def away(error: DBAPIError, away_states: frozenset[str] = _AWAY_STATES) -> DatabaseAway | None:
-    """What to raise instead if the server is the trouble; None if the statement is."""
+def named(error: DBAPIError, refusals: tuple[str, ...] = _REFUSALS) -> OkeyError:
+    """What to raise instead of a driver's error: an outage, unless its SQLSTATE begins with one of
+    the ``refusals``, or says that somebody else's lock was waited for in vain.
+    """
     state = _state(error)
-    is_lost = error.connection_invalidated or (
-        isinstance(state, str) and (state.startswith("08") or state in away_states)
-    )
-    if not is_lost:
-        return None
+    if state == LOCK_NOT_AVAILABLE:
+        return DatabaseLocked("another transaction kept a lock that was needed; try again later")
+    if not _is_foreseen(error, state):
+        tell_error(state, str(error.orig), error.statement)
+    if state.startswith(refusals):
+        return DatabaseRefused(f"the database refused the work (SQLSTATE {state})")
     return DatabaseAway(
-        "the database was lost; the same request may be sent again with the same key"
+        f"the database failed (SQLSTATE {state or 'none: the connection was lost'}); the same "
+        "request may be sent again with the same key"
     )
 
 
-def busy(error: DBAPIError) -> DatabaseBusy | None:
-    """What to raise instead if somebody else's lock was waited for in vain; None if not."""
-    if _state(error) != LOCK_NOT_AVAILABLE:
-        return None
-    return DatabaseBusy("another transaction kept a lock that was needed; try again later")
+def _is_foreseen(error: DBAPIError, state: str) -> bool:
+    """Whether the server is gone or another, which needs no line beside the outage's."""
+    return error.connection_invalidated or state in _ROLE_CHANGED or state[:2] in ("", "08")
 
 
-def _state(error: DBAPIError) -> object:
-    return getattr(error.orig, "sqlstate", None)
+def is_scripts_fault(error: DBAPIError) -> bool:
+    """Whether it is a migration's script that is wrong, and not the server."""
+    return _state(error).startswith(_FAULTS_OF_SCRIPTS)
+
+
+def _state(error: DBAPIError) -> str:
+    """The SQLSTATE, or "" where there is none: the server did not say anything."""
+    state = getattr(error.orig, "sqlstate", None)
+    return state if isinstance(state, str) else ""

@@ -4,11 +4,18 @@ behind ``Database``.
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
 from okey.errors import Exhausted, Unavailable
+from okey_runtime.line_quota import LINES
+from okey_runtime.logging import get_logger
+
+_MOST_TEXT_CHARS: Final = 300
+_MOST_STATEMENT_CHARS: Final = 120
+
+_log = get_logger(__name__)
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -26,7 +33,8 @@ class Isolation(StrEnum):
 
 
 class DatabaseAway(Unavailable):
-    """The database cannot be reached or was lost on the way.
+    """The database cannot be reached, was lost on the way, or failed: every error of a database
+    that is no verdict of ours.
 
     If it was lost while committing, nobody knows whether the transaction took effect: repeat it
     with the same key.
@@ -35,12 +43,45 @@ class DatabaseAway(Unavailable):
     reason = "DATABASE_AWAY"
 
 
+class DatabaseRefused(Unavailable):
+    """The database works, and refused what one transaction holds: a value, or a constraint or
+    trigger that nobody expected there. Nothing of the transaction took effect.
+
+    The cause is the driver's error. Who has put several callers' work into the transaction tries
+    each alone, so that one harms no other. Callers get the reason of an outage: it is one of theirs
+    alone.
+    """
+
+    reason = DatabaseAway.reason
+
+
 class DatabaseBusy(Exhausted):
     """More work waits for the database than its bound allows, or a conflict outlasted every retry;
     try again later.
     """
 
     reason = "DATABASE_BUSY"
+
+
+class DatabaseLocked(DatabaseBusy):
+    """Another transaction kept a lock for longer than this one was to wait."""
+
+
+def tell_error(state: str, text: str, statement: str | None) -> None:
+    """Log what the driver said, once in ten seconds for each state (an SQLSTATE, or SQLite's name
+    of the error) and statement; callers get the state alone.
+    """
+    statement = " ".join((statement or "").split())[:_MOST_STATEMENT_CHARS]
+    line, is_due = LINES.take(("database_error", state, statement), "error")
+    if is_due:
+        shown = text.partition("\n")[0][:_MOST_TEXT_CHARS]
+        _log.error(
+            "database_error",
+            state=state,
+            error=shown,
+            statement=statement,
+            left_out=line.left_out,
+        )
 
 
 class Backend(Protocol):

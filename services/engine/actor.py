@@ -223,6 +223,8 @@ class TableActor:
                     self._put_back(envelope)
                 elif caught.error is not None:
                     self._refuse(envelope, caught.error)
+                    if envelope is self._takeover:
+                        self._give_up()  # no clock goes here: it must be tried again
                 envelope = None
         finally:
             self._is_lost = True
@@ -324,9 +326,14 @@ class TableActor:
             raise no_seat_for(verdict)
         if isinstance(caught.error, TooManyWaiting | StandsStill):
             raise caught.error  # it was not tried
-        self._is_lost = True
-        self._lose(self)
+        self._give_up()
         raise caught.error or self._reloading()
+
+    def _give_up(self) -> None:
+        """Decide nothing more, and have the table loaded anew."""
+        if not self._is_lost:
+            self._is_lost = True
+            self._lose(self)
 
     def _take(self, change: Change) -> None:
         self.state = change.after

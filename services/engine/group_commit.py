@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from okey.errors import Exhausted
 from okey_runtime.clock import Clock
+from okey_runtime.database import DatabaseRefused
 from services.engine.appending import Append, Verdict
 from services.engine.caught import Caught
 from services.engine.metrics import COMMIT_ROWS, COMMIT_SECONDS
@@ -56,6 +57,7 @@ class GroupCommit:
 
         Raises:
             DatabaseAway: it is unknown whether the row went in.
+            DatabaseRefused: the database does not take this row, alone.
             TooManyWaiting: a request's row was not tried.
         """
         if row.request is not None and len(self._waiting) >= _MOST_WAITING:
@@ -85,6 +87,11 @@ class GroupCommit:
         verdicts: list[Verdict] = []
         with Caught() as caught:
             verdicts = await self._store.append([row for row, _ in batch])
+        if isinstance(caught.error, DatabaseRefused) and len(batch) > 1:
+            # Whose row it is comes out when each is written alone.
+            for each in batch:
+                await self._commit([each])
+            return
         COMMIT_SECONDS.observe((self._clock.monotonic_ms() - started_ms) / 1000)
         COMMIT_ROWS.observe(len(batch))
         for index, (_, answer) in enumerate(batch):

@@ -54,6 +54,7 @@ class Interventions:
     def close_voided(self, table_id: str) -> None:
         """A table was voided past its journal: it is no more."""
         self._tables.quarantine.forget(table_id)
+        self._tables.overdue.forget(table_id)
 
     async def quarantine(self, table_id: str, reason: str) -> bool:
         """Let a table go and keep it still until it is released; whether it was not still before.

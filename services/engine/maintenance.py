@@ -21,6 +21,10 @@ class Maintenance:
             self._held[table_id] = timer
         return is_held
 
+    def has_held(self, table_id: str) -> bool:
+        """Whether a count-down of the table waits."""
+        return table_id in self._held
+
     def forget(self, table_id: str) -> None:
         """The table is let go."""
         self._held.pop(table_id, None)

@@ -48,6 +48,10 @@ QUARANTINED: Final = Gauge(
     "okey_engine_quarantined_tables",
     "Tables that stand still: their journal fails, or an audit or an operator stopped them.",
 )
+OVERDUE: Final = Gauge(
+    "okey_engine_overdue_tables",
+    "Tables whose clock should have rung five seconds ago or earlier, whatever keeps it from it.",
+)
 COMMANDS: Final = counter(
     "okey_engine_commands_total",
     "Commands decided, by kind and by OK or the reason of the refusal.",

@@ -5,10 +5,11 @@ that can read the rows heals them.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
+from okey.errors import Exhausted, Unavailable
 from okey.table.errors import TableIsClosed
 from okey_runtime.clock import Clock
 from okey_runtime.logging import get_logger
@@ -90,15 +91,21 @@ class Quarantine:
         if voided is not None and voided.is_done:
             raise TableIsClosed(f"table {table_id} was voided by an operator; open another one")
 
-    def stop_unreadable(self, table_id: str, error: BaseException) -> TableQuarantined:
-        """Its rows do not replay: it stands still until somebody releases it, or a new process
-        tries.
+    @contextmanager
+    def judging(self, table_id: str, let_go: Callable[[str], None]) -> Iterator[None]:
+        """Around reading a table and taking it over. What is not away or busy is the table's own
+        fault: it is let go, and stands still until somebody releases it, or a new process tries.
         """
-        self.note(
-            table_id, Stopped(_UNREADABLE, f"its rows do not replay ({type(error).__name__})")
-        )
-        _log.error("table_quarantined", table_id=table_id, exc_info=error)
-        return self._refusal(table_id)
+        try:
+            yield
+        except (Unavailable, Exhausted):
+            raise
+        except Exception as error:
+            let_go(table_id)
+            why = f"its rows do not replay ({type(error).__name__})"
+            self.note(table_id, Stopped(_UNREADABLE, why))
+            _log.error("table_quarantined", table_id=table_id, exc_info=error)
+            raise self._refusal(table_id) from error
 
     @asynccontextmanager
     async def suspended(

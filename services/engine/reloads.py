@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from okey.errors import Exhausted, Unavailable
 from okey_runtime.backoff import waits_s
+from okey_runtime.line_quota import LINES
 from okey_runtime.logging import get_logger
+from services.engine.caught import Caught
 from services.engine.errors import TableQuarantined, TableReloading
 
 WAIT_S: Final = 1.0
@@ -56,18 +58,24 @@ class Reloads:
     async def _until_loaded(self, table_id: str, since_ms: int) -> None:
         try:
             for wait_s in waits_s():
-                try:
+                with Caught() as caught:
                     await self._load(table_id, since_ms)
-                except TableQuarantined:
+                if caught.error is None or isinstance(caught.error, TableQuarantined):
                     return
-                except (Unavailable, Exhausted) as error:
-                    self._failures += 1
-                    _log.debug("reload_failed", table_id=table_id, error=str(error))
-                    await asyncio.sleep(wait_s)
-                else:
-                    return
+                self._note_failure(table_id, caught.error)
+                await asyncio.sleep(wait_s)
         finally:
             self._done(table_id)
+
+    def _note_failure(self, table_id: str, error: Exception) -> None:
+        self._failures += 1
+        if isinstance(error, Unavailable | Exhausted):
+            _log.debug("reload_failed", table_id=table_id, error=str(error))
+            return
+        # Nobody foresaw it: it is tried again all the same, or the table would stop for good.
+        line, is_due = LINES.take(("reload_failed", type(error)), "error")
+        if is_due:
+            _log.error("reload_failed", table_id=table_id, left_out=line.left_out, exc_info=error)
 
     def _done(self, table_id: str) -> None:
         """One less; once there is none left, say how many there were since the first."""

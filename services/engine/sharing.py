@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Final
 
 from okey.errors import Exhausted, Unavailable
-from okey_runtime.backoff import waits_s
 from okey_runtime.errors import RpcFailure
 from okey_runtime.logging import get_logger
 from services.engine.background import say_failure
@@ -207,7 +206,9 @@ class Sharing:
                 await self._ownership.renewed()
 
     async def _until_back(self) -> None:
-        for wait_s in waits_s():
+        if self._standstill.is_relapse:
+            await asyncio.sleep(next(self._standstill.waits))
+        for wait_s in self._standstill.waits:
             if await self.renew() and self._standstill.can_end():
                 break
             await asyncio.sleep(wait_s)

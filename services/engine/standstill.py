@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from okey_runtime.backoff import waits_s
 from okey_runtime.clock import Clock
 from okey_runtime.database import DatabaseAway
 from okey_runtime.logging import get_logger
@@ -19,6 +20,7 @@ from services.engine.group_commit import Store
 from services.engine.metrics import STANDING_STILL_SECONDS, STANDSTILL_SECONDS, STANDSTILLS
 
 BEAT_MS: Final = 250
+_RELAPSE_MS: Final = 5_000
 
 _log = get_logger(__name__)
 
@@ -41,6 +43,11 @@ class Standstill:
         self._moving = asyncio.Event()
         self._moving.set()
         self._ran_ms: int | None = None
+        self._ended_ms: int | None = None
+        self.is_relapse = False
+        """Whether it began again right after it had ended: it was not over."""
+        self.waits = waits_s()
+        """The pauses between tries to end it; over relapses they grow on."""
         self._asked: dict[object, int] = {}
         STANDING_STILL_SECONDS.set_function(self.standing_s)
 
@@ -100,6 +107,10 @@ class Standstill:
             self.since_ms = min(self.since_ms, since_ms)
             return
         self.since_ms = since_ms
+        now_ms, ended_ms = self._clock.monotonic_ms(), self._ended_ms
+        self.is_relapse = ended_ms is not None and now_ms - ended_ms < _RELAPSE_MS
+        if not self.is_relapse:
+            self.waits = waits_s()
         self._moving.clear()
         STANDSTILLS.labels(reason).inc()
         _log.warning("stands_still", reason=reason, for_ms=self._clock.now_ms() - since_ms)
@@ -114,6 +125,7 @@ class Standstill:
         """Go on."""
         assert self.since_ms is not None, "it stands still"
         self.notice()
+        self._ended_ms = self._clock.monotonic_ms()
         stood_ms, self.since_ms = self._clock.now_ms() - self.since_ms, None
         STANDSTILL_SECONDS.inc(stood_ms / 1000)
         _log.info("goes_on", stood_ms=stood_ms)

@@ -21,8 +21,8 @@ def tell_engine(
     async def outbox() -> Found:
         return _outbox(tables)
 
-    async def standing() -> Found:
-        return _standing(tables, standstill)
+    async def stand() -> Found:
+        return standing(tables, standstill)
 
     async def sealing() -> Found:
         return _sealing(tables, seals)
@@ -32,7 +32,7 @@ def tell_engine(
     status.figure("tables", lambda: tables.count_by_shard().total())
     status.figure("unloaded tables", tables.recovery.unloaded)
     status.check("outbox", outbox)
-    status.check("tables", standing)
+    status.check("tables", stand)
     status.check("seal keys", sealing)
 
 
@@ -76,11 +76,14 @@ def _sealing(tables: Tables, seals: Seals) -> Found:
     return Found(OK, told)
 
 
-def _standing(tables: Tables, standstill: Standstill) -> Found:
-    """Whether anything stands still."""
+def standing(tables: Tables, standstill: Standstill) -> Found:
+    """Whether anything stands still, or does not go as it should."""
     if standstill.is_on:
         told = f"nothing was decided for {standstill.standing_s():.0f} s: every clock stands still"
         return Found(WRONG, told, "see its database: docs/runbooks/engine-slow.md")
+    if late := tables.overdue.count():
+        told = f"{late} tables are past their deadline: no clock rings there"
+        return Found(WRONG, told, "see docs/runbooks/database-fails.md")
     if tables.quarantine.tables:
         told = f"{len(tables.quarantine.tables)} tables stand still (quarantine)"
         return Found(WARNING, told, "see docs/runbooks/table-quarantined.md")

@@ -9,7 +9,7 @@ from okey.errors import Exhausted, OkeyError, Unavailable
 from okey.table import commands as c
 from okey.table.commands import Timer
 from okey.table.state import running_timers
-from okey_runtime.logging import get_logger
+from okey_runtime.backoff import waits_s
 from services.engine.accepted import Accepted
 from services.engine.actor import Change, Committer, TableActor
 from services.engine.actors import Actors
@@ -19,6 +19,7 @@ from services.engine.counting import count_row
 from services.engine.errors import EngineStopping, NoSuchTable, TableReloading
 from services.engine.loading import Loader
 from services.engine.maintenance import Maintenance
+from services.engine.overdue import Overdue
 from services.engine.ownership import Ownership
 from services.engine.quarantine import Quarantine
 from services.engine.record import Request
@@ -32,8 +33,6 @@ from services.engine.steady_clock import SteadyClock
 from services.engine.stores import Stores
 from services.engine.timers import Timers
 from services.engine.watching import StreamEndReason
-
-_log = get_logger(__name__)
 
 
 class Tables:
@@ -69,6 +68,7 @@ class Tables:
         )
         self.quarantine: Final = Quarantine(stores.operators, clock)
         self.recovery: Final = Recovery(clock, self.load)
+        self.overdue: Final = Overdue(clock, self.quarantine, self.maintenance)
         self._ai = ai
         self._ownership = ownership
         self.is_readable: Final = ownership.is_readable
@@ -206,12 +206,14 @@ class Tables:
         found = await self._journal.unretired_in(since)
         left = [table for table in found if table.table_id not in self.quarantine.tables]
         self._ownership.held |= since.keys()
+        self.overdue.add(left)
         return self.recovery.add(left, lambda table_id: since[shard_of(table_id)])
 
     def give_up(self, shards: Collection[int], address_of: Callable[[int], str]) -> None:
         """Let every table of these shards go at once: another engine has them, or will."""
         self._ownership.held.difference_update(shards)
         self.recovery.drop_shards(shards)
+        self.overdue.forget_shards(shards)
         self.quarantine.forget_shards(shards)
         self._actors.forget_closed(shards)
         for actor in self._actors.of_shards(shards):
@@ -279,11 +281,8 @@ class Tables:
     async def _load(self, table_id: str, last_alive_ms: int) -> TableActor:
         """Replay, take over, go on from the cursors. Raises ``TableQuarantined``, ``NotOwner``."""
         actor = self._new_actor(table_id)
-        [loaded] = await asyncio.gather(self._loader.load(actor), return_exceptions=True)
-        if isinstance(loaded, Unavailable | Exhausted):
-            raise loaded
-        if isinstance(loaded, BaseException):
-            raise self.quarantine.stop_unreadable(table_id, loaded) from loaded
+        with self.quarantine.judging(table_id, self.drop):
+            loaded = await self._loader.load(actor)
         # Meanwhile it may have been stopped, or handed over.
         self.quarantine.refuse_load(table_id)
         self._refuse_if_not_ours(table_id)
@@ -294,8 +293,8 @@ class Tables:
         if actor.table.is_done:
             self._retire_if_told(actor)
         else:
-            since_ms = max(last_alive_ms, loaded.last_ms)
-            await actor.go_on(self._ownership.engine, since_ms)
+            with self.quarantine.judging(table_id, self.drop):
+                await actor.go_on(self._ownership.engine, max(last_alive_ms, loaded.last_ms))
         return actor
 
     def _new_actor(self, table_id: str) -> TableActor:
@@ -365,7 +364,8 @@ class Tables:
     def _follow(self, actor: TableActor, change: Change) -> None:
         before, after, row = change.before, change.after, change.row
         count_row(before, after, row)
-        self.timers.arm(actor.table_id, running_timers(after))
+        self.timers.arm(actor.table_id, running := running_timers(after))
+        self.overdue.follow(actor.table_id, running)
         self.relays.push(actor, change)
         actor.watchers.publish(before, after, row, self._clock.now_ms(), actor.names)
         self._ai.consider(actor)
@@ -385,11 +385,12 @@ class Tables:
             self._spawn(self._retire(actor))
 
     async def _retire(self, actor: TableActor) -> None:
-        try:
-            await self._journal.retire(actor.table_id)
-        except (Unavailable, Exhausted) as error:
-            # The next start finds it again.
-            _log.debug("retire_failed", table_id=actor.table_id, error=str(error))
+        for wait_s in waits_s():
+            try:
+                await self._journal.retire(actor.table_id)
+                break
+            except (Unavailable, Exhausted):
+                await asyncio.sleep(wait_s)
         if self._actors.is_live(actor):  # it was not let go meanwhile, or loaded anew
             self.snapshotter.forget(actor.table_id)
             self._actors.retire(actor)

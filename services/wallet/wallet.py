@@ -5,13 +5,12 @@ from collections.abc import AsyncIterator, Coroutine, Sequence
 from typing import Any, Final, assert_never
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 
 from okey.errors import Exhausted, InvalidInput, Refused, Unavailable
 from okey.money.account import Account, is_player
 from okey_runtime import failpoints
 from okey_runtime.clock import Clock
-from okey_runtime.database import Database, Isolation, Work
+from okey_runtime.database import Database, DatabaseLocked, DatabaseRefused, Isolation, Work
 from okey_runtime.storage import T
 from services.wallet.approvals import (
     AboveLimit,
@@ -40,7 +39,7 @@ from services.wallet.command import (
 from services.wallet.decline import Declined
 from services.wallet.gathering import Gathering, Request
 from services.wallet.grants import grant_chips, reverse_journal
-from services.wallet.patience import is_out_of_patience, wait_shortly
+from services.wallet.patience import wait_shortly
 from services.wallet.receipt import Receipt, recall, remember
 from services.wallet.running import forfeit_seat, settle_match, void
 from services.wallet.stakes import hold_stake, void_stake
@@ -180,10 +179,12 @@ class Wallet:
             match outcome:
                 case FellOut(errors=errors):
                     rest = [each for place, each in enumerate(rest) if place not in errors]
+                case DatabaseLocked() | DatabaseRefused():
+                    break  # whose it is comes out when each is carried out alone
                 case Unavailable() | Exhausted():
                     raise outcome
                 case BaseException():
-                    break  # a lock, or a fault: whose comes out when each is carried out alone
+                    break  # a fault of somebody's, as well
                 case _:
                     answers = dict(zip(rest, outcome, strict=True))
                     return [answers.get(request) for request in requests]
@@ -203,10 +204,8 @@ class Wallet:
         """Carry out the only one of a lane; None if it would hold the lane up."""
         try:
             return await self._alone(request, in_lane=True)
-        except DBAPIError as error:
-            if is_out_of_patience(error):
-                return None
-            raise
+        except DatabaseLocked:
+            return None
 
     async def _alone(self, request: Request, *, in_lane: bool = False) -> Receipt | Declined:
         for tries in range(_MAX_TRIES):

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import Connection, inspect, text
-from sqlalchemy.exc import DBAPIError
 
 from okey_runtime.clock import VirtualClock
+from okey_runtime.database import DatabaseRefused
 from services.wallet import schema
 from services.wallet.app import migrate_ledger
 from services.wallet.privileges import PRIVILEGES
 from services.wallet.wallet import Wallet
 from tests.contract.wallet_house import HOUSE
 from tests.contract.wallet_play import WELCOME, Play
-from tests.fixtures.ledger import LedgerDatabase, LedgerUrls, make_ledger
+from tests.fixtures.ledger import LedgerDatabase, LedgerUrls, make_ledger, refused
 
 Rows = dict[str, list[tuple[object, ...]]]
 
@@ -64,7 +64,7 @@ class Sealed:
     async def refuses(self, statement: str) -> None:
         """The statement fails, as the wallet's role and as the owner, and changes nothing."""
         for role in (self.database, self.owner):
-            with pytest.raises(DBAPIError):
+            with refused():
                 await role.run(statement)
             assert await self.database.read(everything) == self.before
 
@@ -216,7 +216,7 @@ async def test_postgresql_keeps_its_tables_whole(sealed: Sealed, statement: str)
 @pytest.mark.parametrize("statement", APPLICATION_ONLY)
 async def test_the_wallets_role_cannot_take_the_seals_off(sealed: Sealed, statement: str) -> None:
     """M3, M5: they are the owner's, and so are the functions that write postings."""
-    with pytest.raises(DBAPIError):
+    with refused():
         await sealed.database.run(statement)
 
 
@@ -245,7 +245,7 @@ async def test_tables_of_ones_own_shadow_nothing(wallet: Wallet, database: Ledge
         connection.execute(text(journal('{"house:rake":500000,"player:A":-500000}')))
 
     before = await database.read(everything)
-    with pytest.raises(DBAPIError):
+    with refused():
         await database.transact(shadowed)
     assert await database.read(everything) == before
 
@@ -309,7 +309,7 @@ async def test_plain_journals_at_once_never_overdraw(
     async def attempt() -> bool:
         try:
             await database.run(taking)
-        except DBAPIError:
+        except DatabaseRefused:
             return False
         return True
 

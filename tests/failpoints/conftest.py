@@ -6,8 +6,9 @@ import pytest
 
 from tests.failpoints.runs import Files, References, files_home, references
 from tests.fixtures.postgres import postgres_server, postgres_url
+from tests.fixtures.ratings import rating_template
 
-__all__ = ["postgres_server", "postgres_url"]
+__all__ = ["postgres_server", "postgres_url", "rating_template"]
 
 
 @pytest.fixture(scope="session")

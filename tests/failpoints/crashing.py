@@ -20,19 +20,20 @@ from okey_runtime import failpoints
 from okey_runtime.clock import VirtualClock
 from okey_runtime.config import Environment
 from okey_runtime.database import Database
+from okey_runtime.patience import until_there
 from services.engine import schema
 from services.engine.accepted import Accepted
 from services.engine.actor import TableActor
 from services.engine.ai import AiSeats
 from services.engine.group_commit import GroupCommit
 from services.engine.journal import Journal
-from services.engine.members import Myself
+from services.engine.members import Members, Membership, Myself
 from services.engine.operators import Operators
 from services.engine.ownership import Ownership
 from services.engine.record import EVERY_KIND, Request, Row, encode_events
 from services.engine.sharing import Sharing
 from services.engine.snapshots import Snapshots
-from services.engine.standstill import Standstill
+from services.engine.standstill import Standstill, WatchedStore
 from services.engine.steady_clock import SteadyClock
 from services.engine.stores import Stores
 from services.engine.tables import Tables
@@ -40,10 +41,13 @@ from services.engine.wallet_sink import WalletSink
 from tests.driver import FAR, GOSTERGE, NORMAL, rack
 from tests.factories import TABLE_ID
 from tests.failpoints.door import WalletDoor
-from tests.failpoints.striking import ENGINE, Striker
+from tests.failpoints.faults import Plan, watch
+from tests.failpoints.striking import ENGINE, WALLET, Striker
 from tests.members import MemoryMembers
 from tests.unit.engine.doubles import BotDouble
 from tests.unit.engine.world import FOR_EVER_MS, RENEW_EVERY_MS, Bells
+
+_PAUSE_S: Final = 0.001
 
 T = TypeVar("T")
 
@@ -52,24 +56,38 @@ class Engine:
     """One life of the engine."""
 
     def __init__(
-        self, url: str, clock: VirtualClock, wallet: WalletSink, members: MemoryMembers
+        self,
+        url: str,
+        clock: VirtualClock,
+        wallet: WalletSink,
+        members: Membership | None,
+        plan: Plan | None,
     ) -> None:
+        """Without ``members`` the board is in the database; ``plan`` says which statements fail."""
         self.gone: Final = asyncio.Event()
         self._database = Database(url)
+        if plan is not None:
+            watch(self._database, ENGINE, plan)
         self.journal = Journal(self._database, "engine")
         steady = SteadyClock(clock)
-        commit = GroupCommit(self.journal, steady)
-        ai = AiSeats(BotDouble(), steady, pace_ms=0, timeout_ms=1_000)
         still = Standstill(steady, stall_ms=2_000)
+        commit = GroupCommit(WatchedStore(self.journal, still), steady)
+        ai = AiSeats(BotDouble(), steady, pace_ms=0, timeout_ms=1_000)
         stores = Stores(self.journal, Snapshots(self._database), Operators(self._database))
         ownership = Ownership("engine", steady, FOR_EVER_MS)
         self.tables = Tables(stores, commit, steady, [wallet], ai, ownership, still)
         me = Myself("engine", "here", "this run", EVERY_KIND)
+        members = members or Members(self._database, FOR_EVER_MS, lambda _: clock.now_ms())
         self.sharing = Sharing(
             members, me, ownership, self.tables, steady, still, Bells(), RENEW_EVERY_MS
         )
         work = (commit.run(), self.tables.timers.run(), self.tables.recovery.run())
         self._tasks = [asyncio.create_task(each) for each in work]
+
+    async def join(self) -> None:
+        """Take the tables, as soon as the database lets it."""
+        await until_there(self.sharing.join)
+        self._tasks.append(asyncio.create_task(self.sharing.run()))
 
     async def crash(self) -> None:
         """Stop where it is; what it has handed to the database may still be committed."""
@@ -82,17 +100,24 @@ class Engine:
 
 
 class Crashing:
-    """One table's platform; every step of a scenario outlives the crashes."""
+    """One table's platform; every step of a scenario outlives the crashes, and the errors that a
+    ``plan`` has the databases give.
+    """
 
-    def __init__(self, engine_url: str, wallet_url: str, striker: Striker) -> None:
+    def __init__(
+        self, engine_url: str, wallet_url: str, striker: Striker, plan: Plan | None = None
+    ) -> None:
         self.clock = VirtualClock()
         self.striker = striker
         self.door = WalletDoor(wallet_url, self.clock)
+        self._plan = plan
+        if plan is not None:
+            watch(self.door.database, WALLET, plan)
         self.acknowledged: list[tuple[Request, int]] = []
         self.reader = Database(engine_url)
         self.journal = Journal(self.reader)
         self._url = engine_url
-        self._members = MemoryMembers(self.clock.now_ms, FOR_EVER_MS)
+        self._members = MemoryMembers(self.clock.now_ms, FOR_EVER_MS) if plan is None else None
         self._numbers = count(1)
         self._turn = asyncio.Lock()
 
@@ -111,8 +136,8 @@ class Crashing:
     # Crashing -------------------------------------------------------------------------------------
 
     async def _boot(self) -> None:
-        self._engine = Engine(self._url, self.clock, self._sink, self._members)
-        await self._engine.sharing.join()
+        self._engine = Engine(self._url, self.clock, self._sink, self._members, self._plan)
+        await self._engine.join()
 
     async def _tend(self) -> None:
         while True:
@@ -204,6 +229,7 @@ class Crashing:
                 pass  # an engine is there, or will be before the next try
             [outcome] = await asyncio.gather(tried(), return_exceptions=True)
             if isinstance(outcome, Unavailable | Exhausted | asyncio.CancelledError):
+                await asyncio.sleep(_PAUSE_S)  # nobody else would have a turn
                 continue
             if isinstance(outcome, BaseException):
                 raise outcome
@@ -215,9 +241,11 @@ class Crashing:
 
 
 @asynccontextmanager
-async def crashing(engine_url: str, wallet_url: str, striker: Striker) -> AsyncIterator[Crashing]:
-    """A running platform whose failpoints the striker watches."""
-    platform = Crashing(engine_url, wallet_url, striker)
+async def crashing(
+    engine_url: str, wallet_url: str, striker: Striker, plan: Plan | None = None
+) -> AsyncIterator[Crashing]:
+    """A running platform whose failpoints the striker watches, and its statements the plan."""
+    platform = Crashing(engine_url, wallet_url, striker, plan)
     with failpoints.armed(Environment.TEST, striker.strike):
         await platform.start()
         try:

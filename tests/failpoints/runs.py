@@ -13,6 +13,7 @@ from services.engine.app import MIGRATIONS as ENGINE_MIGRATIONS
 from services.wallet.app import MIGRATIONS as WALLET_MIGRATIONS
 from tests.failpoints.books import Booked, require_exactly_once
 from tests.failpoints.crashing import crashing
+from tests.failpoints.faults import FirstPasses
 from tests.failpoints.scenarios import SCENARIOS, Scenario
 from tests.failpoints.striking import Striker, Trigger
 from tests.fixtures.postgres import PostgresServer
@@ -82,12 +83,17 @@ async def run(
     triggers: Sequence[Trigger] = (),
     expected: Sequence[Booked] = (),
     falls: Sequence[str] = (),
+    plan: FirstPasses | None = None,
 ) -> Reference:
-    """Play it with its crashes, all of which must happen, and check what is left of it."""
+    """Play it with its crashes, all of which must happen, and with the errors of a plan; check what
+    is left of it.
+    """
     striker = Striker(triggers, falls)
-    async with crashing(urls.engine, urls.wallet, striker) as platform:
+    async with crashing(urls.engine, urls.wallet, striker, plan) as platform:
         await scenario(platform)
         await platform.until_told()
+        if plan is not None:
+            plan.is_on = False
         journals = await require_exactly_once(platform, expected)
     assert striker.is_spent, "a planned crash never happened"
     return Reference(tuple(striker.passes), tuple(journals))

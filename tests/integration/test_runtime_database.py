@@ -7,11 +7,22 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.ext.asyncio import create_async_engine
+from structlog.testing import capture_logs
 
 from okey_runtime import postgres
-from okey_runtime.database import Database, DatabaseAway, DatabaseBusy, Isolation, Work
+from okey_runtime.database import (
+    Database,
+    DatabaseAway,
+    DatabaseBusy,
+    DatabaseLocked,
+    DatabaseRefused,
+    Isolation,
+    Work,
+)
+from okey_runtime.errors import to_status
 from okey_runtime.migrations import UPGRADE_LOCK_ID, migrate
+from tests.fixtures.name import Name
 from tests.fixtures.postgres import PostgresServer, postgres_server, postgres_url
 from tests.unit.runtime.database_contract import DatabaseContract, add, chips
 from tests.unit.runtime.migrations import ACCOUNTS, migrations
@@ -149,9 +160,48 @@ async def test_an_upgrade_does_not_wait_long_for_a_lock(
     await migrate(postgres_url, folder)
 
 
-async def test_a_wrong_statement_is_nobodys_outage(pair: Database) -> None:
-    with pytest.raises(ProgrammingError, match="does not exist"):
-        await pair.read(run("SELECT * FROM no_such_table"))
+CLASSES = (
+    *("03000", "08007", "0A000", "0L000", "20000", "21000", "24000", "25000", "25P02"),
+    *("26000", "28000", "2BP01", "2D000", "34000", "38000", "3B001", "3D000", "3F000", "40002"),
+    *("40003", "42501", "42703", "42P01", "44000", "53000", "53100", "53200", "53300", "53400"),
+    *("54000", "55000", "55006", "57000", "57014", "57P01", "57P04", "58000", "58030", "72000"),
+    *("F0000", "HV000", "XX000", "XX001", "XX002"),
+)
+"""An SQLSTATE of each class, and each that a full or dying server gives."""
+REFUSALS = ("22001", "22003", "22021", "22P02", "23502", "23505", "23514", "P0001")
+
+
+def raising(state: str) -> Work[None]:
+    return run(f"DO $$ BEGIN RAISE EXCEPTION 'as asked' USING ERRCODE = '{state}'; END $$")
+
+
+@pytest.mark.parametrize("state", CLASSES)
+async def test_every_error_that_is_no_verdict_is_an_outage_with_its_state(
+    pair: Database, state: str
+) -> None:
+    with pytest.raises(DatabaseAway, match=state):
+        await pair.transact(raising(state))
+    assert await pair.transact(add(1)) == 101
+
+
+@pytest.mark.parametrize("state", REFUSALS)
+async def test_what_a_transaction_holds_is_refused_to_it_alone(pair: Database, state: str) -> None:
+    with pytest.raises(DatabaseRefused, match=state) as refused:
+        await pair.transact(raising(state))
+    assert to_status(refused.value) is not None, "UNAVAILABLE, and never INTERNAL"
+    assert await pair.transact(add(1)) == 101
+
+
+async def test_a_lock_that_is_not_let_go_is_named(pair: Database) -> None:
+    with pytest.raises(DatabaseLocked):
+        await pair.transact(raising("55P03"))
+
+
+async def test_the_log_says_what_the_server_said(pair: Database) -> None:
+    with capture_logs() as logs, pytest.raises(DatabaseAway):
+        await pair.transact(raising("53100"))
+    (said,) = (line for line in logs if line["event"] == "database_error")
+    assert (said["state"], said["error"]) == ("53100", "as asked")
 
 
 async def test_a_server_that_refuses_connections_is_away(tmp_path: Path) -> None:
@@ -221,6 +271,41 @@ def crashing_server() -> Iterator[PostgresServer]:
             yield server
         finally:
             server.stop("immediate")
+
+
+async def test_a_primary_that_became_read_only_is_left_and_its_name_asked_again(
+    crashing_server: PostgresServer, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    """25006: it lives on and never ends a connection, and the name leads to another by now."""
+    old, new = (each.create_database("moved") for each in (crashing_server, postgres_server))
+    for number, url in enumerate((old, new)):
+        rows = f"INSERT INTO account VALUES ('ayse', {number})"
+        await migrate(url, migrations(tmp_path / str(number), (ACCOUNTS, rows)))
+    async with Name(crashing_server.port) as name:
+        database = Database(name.of(old), connections=2)
+        await asyncio.gather(*(database.read(run("SELECT pg_sleep(0.05)")) for _ in range(2)))
+        await make_read_only(old)
+        name.port = postgres_server.port
+        assert await database.read(chips) == 0, "reading goes on"
+        with pytest.raises(DatabaseAway, match="25006"):
+            await database.transact(add(10))
+        assert await database.transact(add(10)) == 11
+        assert {await database.read(chips) for _ in range(3)} == {11}
+        await database.close()
+
+
+async def make_read_only(url: str) -> None:
+    """For all sessions, also those that are open; returns once it holds for them."""
+    engine = create_async_engine(url.replace("postgresql:", "postgresql+asyncpg:"))
+    async with engine.connect() as plain:
+        connection = await plain.execution_options(isolation_level="AUTOCOMMIT")
+        await connection.execute(text("ALTER SYSTEM SET default_transaction_read_only = on"))
+        await connection.execute(text("SELECT pg_reload_conf()"))
+        shown = ""
+        while shown != "on":
+            result = await connection.execute(text("SHOW default_transaction_read_only"))
+            shown = result.scalar_one()
+    await engine.dispose()
 
 
 async def test_a_server_that_crashed_is_used_again_once_it_is_back(

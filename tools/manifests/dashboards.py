@@ -289,9 +289,8 @@ ENGINE: Final = Dashboard(
         ),
         Panel("Rounds that ended", "reqps", _rate("okey_engine_rounds_total", "outcome")),
         Panel("Tables taken over", "reqps", _rate("okey_engine_table_takeovers_total", "instance")),
-        Panel(
-            "Tables that stand still", "short", _level("okey_engine_quarantined_tables", "instance")
-        ),
+        Panel("Quarantined tables", "short", _level("okey_engine_quarantined_tables", "instance")),
+        Panel("Overdue tables", "short", _level("okey_engine_overdue_tables", "instance")),
         *_process("engine"),
     ),
 )

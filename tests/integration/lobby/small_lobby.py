@@ -6,6 +6,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+from pydantic import SecretStr
 
 from okey.api.lobby.v1 import lobby_pb2, lobby_pb2_grpc, operator_pb2_grpc
 from okey_runtime.channel import open_channel
@@ -66,8 +67,14 @@ def ping_ms() -> int:
 
 
 @pytest.fixture
+def redis_url(valkey: Valkey) -> SecretStr:
+    """Where the lobby finds its Redis."""
+    return valkey.url
+
+
+@pytest.fixture
 async def lobby(
-    valkey: Valkey, tmp_path: Path, redis_budget_ms: int, ping_ms: int
+    redis_url: SecretStr, tmp_path: Path, redis_budget_ms: int, ping_ms: int
 ) -> AsyncIterator[Lobby]:
     issuer = Issuer(tmp_path)
     async with AsyncExitStack() as stack:
@@ -79,7 +86,7 @@ async def lobby(
             engine_address=engine_address,
             wallet_address=engine_address,
             rating_address=engine_address,
-            redis_url=valkey.url,
+            redis_url=redis_url,
             redis_budget_ms=redis_budget_ms,
             ping_after_ms=ping_ms,
             ping_timeout_ms=ping_ms,

@@ -25,7 +25,7 @@ from services.rating.seasons import Season
 from services.rating.section import Section
 from services.rating.store import RatingStore
 from tests.contract.rating_play import a_match, database, database_url
-from tests.fixtures.valkey import Valkey
+from tests.fixtures.valkey import FailingOver, Valkey
 
 __all__ = ["database", "database_url"]
 
@@ -141,6 +141,30 @@ async def test_what_is_flushed_is_made_again(world: World) -> None:
     before = reads("database")
     await world.check(world.first)
     assert reads("database") == before
+
+
+@ON_SQLITE
+async def test_a_valkey_that_became_a_replica_is_left_for_the_new_primary(
+    database: Database, failing_over: FailingOver
+) -> None:
+    """It lives on and keeps its connections; the copies are made again at the new one."""
+    store = RatingStore(database, RuleBook(RuleSet(rating_new_matches=2)))
+    redis = open_redis(failing_over.url)
+    first, second = (
+        Leaderboard(store, database, BoardCache(redis), VirtualClock()) for _ in range(2)
+    )
+    world = World(store, first, second, redis)
+    await world.play("ada", "bo")
+    await first.keep()
+    await failing_over.fail_over()
+    await world.play("cem", "ada")
+    await world.check(first)
+    await first.keep()
+    assert REGISTRY.get_sample_value("okey_rating_board_cache_up") == 1
+    before = reads("redis")
+    await world.check(first)
+    assert reads("redis") > before
+    await redis.aclose()
 
 
 @ON_SQLITE

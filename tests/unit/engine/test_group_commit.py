@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from okey_runtime.clock import VirtualClock
+from okey_runtime.database import DatabaseRefused
 from services.engine.appending import Append, Verdict
 from services.engine.group_commit import GroupCommit
 
@@ -56,3 +57,33 @@ async def test_a_full_batch_waits_for_nothing() -> None:
         assert commit.waiting == 43
         for task in rows:
             task.cancel()
+
+
+class Choosy(Batches):
+    """A store that refuses a transaction for what one of its rows holds."""
+
+    def __init__(self, refused: int) -> None:
+        super().__init__()
+        self._refused = row(refused).table_id
+
+    async def append(self, batch: list[Append]) -> list[Verdict]:
+        verdicts = await super().append(batch)
+        if any(each.table_id == self._refused for each in batch):
+            raise DatabaseRefused("a constraint that nobody expected")
+        return verdicts
+
+
+async def test_a_row_that_the_database_refuses_harms_no_other() -> None:
+    """Whose it is comes out when each is written alone; the others go in."""
+    store = Choosy(refused=1)
+    async with committing(store, every_ms=0) as commit:
+        outcomes = await asyncio.gather(
+            *(commit.append(row(number)) for number in range(4)), return_exceptions=True
+        )
+    assert [type(each) for each in outcomes] == [
+        type(None),
+        DatabaseRefused,
+        type(None),
+        type(None),
+    ]
+    assert store.sizes == [4, 1, 1, 1, 1]

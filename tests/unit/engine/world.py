@@ -24,7 +24,7 @@ from services.engine.gathering import MOST_KEYS
 from services.engine.group_commit import GroupCommit
 from services.engine.interventions import Interventions
 from services.engine.journal import Journal, Registered
-from services.engine.members import Myself
+from services.engine.members import Members, Myself
 from services.engine.operators import Operators
 from services.engine.ownership import Ownership
 from services.engine.rating_sink import RatingSink
@@ -205,6 +205,10 @@ class World:
         self.bots = BotDouble()
         self.snapshot_every_rows = 500
         self.url = f"sqlite:///{folder / 'engine.db'}"
+        self.on_database: Callable[[Database], None] = lambda _: None
+        """Called with each database that an engine opens."""
+        self.has_real_members = False
+        """Whether the board is in the database too; its time stays virtual."""
         self.seal_keys: Path | None = folder / "seal-keys"
         """None: an engine that encrypts nothing, like those of the releases before."""
         self._numbers = count(1)
@@ -222,6 +226,7 @@ class World:
     async def boot(self, stuck: str = "") -> None:
         """Start the engine; the rows of the table ``stuck`` never come from the disk."""
         self.database = Database(self.url)
+        self.on_database(self.database)
         seals = Seals(SealKeysFile(self.seal_keys) if self.seal_keys is not None else None)
         self.journal = LosableJournal(self.database, self.engine, seals)
         self.journal.stuck = {stuck}
@@ -249,7 +254,9 @@ class World:
         self.interventions = Interventions(self.tables, self.journal, operators, self.steady)
         me = Myself(self.engine, self.engine, f"run-{next(self._numbers)}", EVERY_KIND)
         self.sharing = Sharing(
-            LosableMembers(self.members, self.journal),
+            Members(self.database, self.lease_ms, lambda _: self.clock.now_ms())
+            if self.has_real_members
+            else LosableMembers(self.members, self.journal),
             me,
             self.ownership,
             self.tables,

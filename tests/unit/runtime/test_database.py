@@ -8,9 +8,15 @@ from alembic import command
 from alembic.config import Config
 from pydantic import SecretStr
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import OperationalError
+from structlog.testing import capture_logs
 
-from okey_runtime.database import Database, DatabaseAway, DatabaseBusy, parse_url
+from okey_runtime.database import (
+    Database,
+    DatabaseAway,
+    DatabaseBusy,
+    DatabaseRefused,
+    parse_url,
+)
 from okey_runtime.migrations import migrate
 from okey_runtime.sqlite import run_quickly
 from tests.unit.runtime.database_contract import DatabaseContract, add, chips
@@ -44,7 +50,7 @@ class TestSqlite(DatabaseContract):
             finally:
                 other.close()
 
-        with pytest.raises(sqlite3.OperationalError, match="locked"):
+        with pytest.raises(DatabaseAway, match="locked"):
             await database.transact(others_write)
 
     async def test_writes_run_in_one_thread(self, database: Database) -> None:
@@ -115,15 +121,22 @@ class TestSqlite(DatabaseContract):
 
         with pytest.raises(DatabaseAway, match="full"):
             await database.transact(lambda c: insert(c, "a" * 100_000))
-        with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
+        with pytest.raises(DatabaseRefused, match="SQLITE_CONSTRAINT"):
             await database.transact(lambda c: insert(c, "ayse"))
         more = "UPDATE account SET chips = chips + ? RETURNING chips"
         assert await database.transact(lambda c: list(run_quickly(c, more, (5,)))) == [(105,)]
         assert await database.read(chips) == 105
 
-    async def test_a_wrong_statement_is_nobodys_outage(self, database: Database) -> None:
-        with pytest.raises(OperationalError, match="no such table"):
+    async def test_an_error_that_nobody_foresaw_is_an_outage_with_its_name(
+        self, database: Database
+    ) -> None:
+        """A wrong statement as well: a schema that another version has changed."""
+        with capture_logs() as logs, pytest.raises(DatabaseAway, match="SQLITE_ERROR"):
             await database.read(lambda connection: connection.execute(text("SELECT * FROM no")))
+        (said,) = (line for line in logs if line["event"] == "database_error")
+        assert (said["state"], said["error"]) == ("SQLITE_ERROR", "no such table: no")
+        assert said["statement"] == "SELECT * FROM no"
+        assert await database.read(chips) == 100
 
     async def test_readers_do_not_wait_for_the_writer(self, database: Database) -> None:
         begun, go_on = threading.Event(), threading.Event()

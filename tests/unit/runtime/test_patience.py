@@ -3,12 +3,17 @@
 import pytest
 import structlog
 
-from okey_runtime.database import DatabaseAway
+from okey_runtime.database import DatabaseAway, DatabaseLocked, DatabaseRefused
 from okey_runtime.patience import until_there
 
 
 async def test_it_is_asked_until_it_answers_and_the_log_says_so_twice() -> None:
-    answers: list[int | Exception] = [DatabaseAway("away"), DatabaseAway("away"), 7]
+    answers: list[int | Exception] = [
+        DatabaseAway("away"),
+        DatabaseRefused("a constraint"),
+        DatabaseLocked("a lock"),
+        7,
+    ]
 
     async def ask() -> int:
         answer = answers.pop(0)
@@ -24,7 +29,7 @@ async def test_it_is_asked_until_it_answers_and_the_log_says_so_twice() -> None:
 
 async def test_what_waiting_does_not_mend_is_raised_at_once() -> None:
     async def ask() -> int:
-        raise ValueError("a wrong password")
+        raise ValueError("a wrong URL")
 
-    with pytest.raises(ValueError, match="a wrong password"):
+    with pytest.raises(ValueError, match="a wrong URL"):
         await until_there(ask)
