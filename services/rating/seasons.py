@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, Row, insert, select, text, update
+from sqlalchemy import Connection, Row, bindparam, insert, select, text, update
 
 from okey.errors import AlreadyExists, NotFound, Refused
 from okey.rating import Ladder, Standing, soft_reset
@@ -13,6 +13,9 @@ from services.rating.schema import boards, seasons
 
 # One look can only miss while a start commits, and then the next one sees it.
 _LOOKS: Final = 3
+
+_NEWEST: Final = select(seasons).order_by(seasons.c.season.desc()).limit(1)
+_NUMBERED: Final = select(seasons).where(seasons.c.season == bindparam("number"))
 
 
 class SeasonUnknown(NotFound):
@@ -64,10 +67,8 @@ def read_seasons(connection: Connection) -> list[Season]:
 
 def find_season(connection: Connection, number: int) -> Season:
     """The season of that number, for 0 the newest one, which runs. Raises ``SeasonUnknown``."""
-    query = select(seasons).order_by(seasons.c.season.desc()).limit(1)
-    if number:
-        query = query.where(seasons.c.season == number)
-    row = connection.execute(query).one_or_none()
+    query = _NUMBERED if number else _NEWEST
+    row = connection.execute(query, {"number": number} if number else {}).one_or_none()
     if row is None:
         raise SeasonUnknown(f"season {number}: there is none of that number; list the seasons")
     return _season(row)

@@ -1,0 +1,326 @@
+"""`make bench`, the boards under load: a rating service in a process of its own, a board of a
+million players, 200 reads a second and 20 matches a second beside them.
+
+For SQLite and for PostgreSQL with fsync on, in turns: the database alone, and through a copy of the
+boards in Valkey. A call is timed from the moment at which it was due, so a service that falls
+behind shows it. Then 40 matches a second alone, for what an update costs.
+"""
+
+import asyncio
+import itertools
+import json
+import random
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import grpc
+import uvloop
+from redis import Redis
+from rich.console import Console
+from rich.table import Table
+from sqlalchemy import Connection, select
+
+from okey.api.common.v1 import common_pb2
+from okey.api.rating.v1 import rating_pb2, rating_pb2_grpc
+from okey_runtime.channel import open_channel
+from okey_runtime.database import Database, Isolation
+from okey_runtime.identity import Role
+from okey_runtime.migrations import migrate
+from okey_runtime.redis import open_redis
+from services.rating.app import MIGRATIONS
+from services.rating.schema import ratings
+from services.rating.section import Section
+from tests.bench.figures import Spread
+from tests.bench.rating import PAGE, PLACES, PLAYERS, fill
+from tests.bench.wallet import cpu_s, process, wait_for
+from tests.fixtures.issuer import Issuer
+from tests.fixtures.limits import UNLIMITED_VARIABLES
+from tests.fixtures.postgres import PostgresServer
+from tests.fixtures.valkey import Valkey
+
+PASSES: Final = 3
+WARM_S: Final = 3
+MIXED_S: Final = 20
+ALONE_S: Final = 8
+READS_PER_S: Final = 200
+MATCHES_PER_S: Final = 20
+MATCHES_ALONE_PER_S: Final = 40
+AT_A_PLACE: Final = 25
+MATCH: Final = "a match, beside reads"
+LADDER: Final = rating_pb2.LADDER_CANAK
+TABLE_ID: Final = "b" * 26
+COPY: Final = "okey:{board:1:canak}:facts"
+
+Stub = rating_pb2_grpc.RatingServiceStub
+Call = Callable[[], Awaitable[object]]
+
+
+@dataclass
+class Way:
+    """One way to ask, and what was measured of it: milliseconds by call, CPU seconds by process."""
+
+    name: str
+    settings: Mapping[str, str]
+    times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    mixed_cpu_s: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    alone_cpu_s: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    failed: int = 0
+
+    def us_per_match(self, process_name: str) -> float:
+        """CPU of a process for one match, measured with matches alone."""
+        return self.alone_cpu_s[process_name] / (PASSES * ALONE_S * MATCHES_ALONE_PER_S) * 1e6
+
+    def us_per_read(self, process_name: str) -> float:
+        """CPU of a process for one read: of the mixed load, without what its matches cost."""
+        matches = PASSES * MIXED_S * MATCHES_PER_S * self.us_per_match(process_name)
+        return (self.mixed_cpu_s[process_name] * 1e6 - matches) / (PASSES * MIXED_S * READS_PER_S)
+
+    async def take(self, name: str, call: Call, due_s: float) -> None:
+        """Make one call, and note how long after it was due it was answered."""
+        try:
+            await call()
+        except grpc.aio.AioRpcError as error:
+            self.failed += 1
+            Console(stderr=True).print(f"{name}: {error.code()}: {error.details()}")
+        self.times[name].append((asyncio.get_running_loop().time() - due_s) * 1000)
+
+
+@dataclass
+class Questions:
+    """What is asked of a service: reads of every kind, and matches of random players."""
+
+    players: Mapping[str, Sequence[str]]
+    numbers: Iterator[int] = field(default_factory=itertools.count)
+    chance: random.Random = field(default_factory=lambda: random.Random(20))
+
+    async def reads(self, stub: Stub) -> dict[str, Call]:
+        """Every kind of read by its name."""
+        deep = (await stub.ListLeaderboard(self._around("middle"))).next_page_token
+        return {
+            **{f"rank, {place}": partial(self._rank, stub, place) for place in PLACES},
+            "first page": partial(self._page, stub, ""),
+            "page, middle": partial(self._page, stub, deep),
+            **{f"neighbours, {place}": partial(self._near, stub, place) for place in PLACES},
+        }
+
+    async def play(self, stub: Stub) -> None:
+        """One more match of four."""
+        owners = self.chance.sample(range(PLAYERS), 4)
+        await stub.RecordMatch(
+            rating_pb2.RecordMatchRequest(
+                table_id=TABLE_ID,
+                match_id=f"{TABLE_ID}-{next(self.numbers)}",
+                variant=common_pb2.VARIANT_CANAK,
+                mode=common_pb2.MODE_NORMAL,
+                seats=[rating_pb2.MatchSeat(player_id=f"p{owner}") for owner in owners],
+                result=rating_pb2.MatchResult(canak_win=rating_pb2.CanakWin(winner_seat=0)),
+                ended_ms=1_000_000,
+            )
+        )
+
+    async def _rank(self, stub: Stub, place: str) -> None:
+        await stub.GetRank(rating_pb2.GetRankRequest(ladder=LADDER, player_id=self._one(place)))
+
+    async def _page(self, stub: Stub, token: str) -> None:
+        request = rating_pb2.ListLeaderboardRequest(ladder=LADDER, page_size=PAGE)
+        if token:
+            request.page_token = token
+        assert len((await stub.ListLeaderboard(request)).entries) == PAGE
+
+    async def _near(self, stub: Stub, place: str) -> None:
+        await stub.ListLeaderboard(self._around(place))
+
+    def _one(self, place: str) -> str:
+        return self.chance.choice(self.players[place])
+
+    def _around(self, place: str) -> rating_pb2.ListLeaderboardRequest:
+        return rating_pb2.ListLeaderboardRequest(
+            ladder=LADDER, page_size=PAGE, around_player_id=self._one(place)
+        )
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The processes that hold the boards; PostgreSQL's are its server and all its children."""
+
+    postgres: PostgresServer | None
+    valkey: Valkey
+
+    async def cpu_s(self) -> dict[str, float]:
+        """What each has used of the CPU so far."""
+        async with open_redis(self.valkey.url) as redis:
+            used = {"Valkey": cpu_s(int((await redis.info("server"))["process_id"]))}
+        if self.postgres is not None:
+            used["PostgreSQL"] = sum(map(cpu_s, pids_of(self.postgres)))
+        return used
+
+
+def pids_of(server: PostgresServer) -> list[int]:
+    """The server's process and all its children."""
+    pid = int((server.data / "postmaster.pid").read_text().split()[0])
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [pid, *map(int, children.split())]
+
+
+async def at_rate(way: Way, calls: Mapping[str, Call], per_s: int, seconds: float) -> None:
+    """So many calls a second, the kinds taking turns, whether or not those before are answered."""
+    loop = asyncio.get_running_loop()
+    start_s = loop.time()
+    names = itertools.cycle(calls)
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(int(per_s * seconds)):
+            due_s = start_s + number / per_s
+            await asyncio.sleep(max(0.0, due_s - loop.time()))
+            name = next(names)
+            tasks.create_task(way.take(name, calls[name], due_s))
+
+
+@asynccontextmanager
+async def serving(way: Way, url: str) -> AsyncIterator[tuple[int, Stub, Stub]]:
+    """A rating service: its process, and stubs of a reader and of the engine."""
+    with tempfile.TemporaryDirectory(prefix="okey-bench-") as home:
+        folder = Path(home)
+        issuer = Issuer(folder)
+        address = folder / "address.json"
+        settings = {
+            "OKEY_ENVIRONMENT": "test",
+            "OKEY_DATABASE_URL": url,
+            "OKEY_JWKS_FILE": str(issuer.jwks_file),
+            "OKEY_ADDRESS_FILE": str(address),
+            "OKEY_LOG_LEVEL": "ERROR",
+            **UNLIMITED_VARIABLES,
+            **way.settings,
+        }
+        async with process("services.rating", settings) as (pid, _):
+            await asyncio.wait_for(asyncio.to_thread(wait_for, address), 30)
+            where = json.loads(address.read_text())["grpc"]
+            tokens = [
+                issuer.metadata("bench", role, to="rating") for role in (Role.LOBBY, Role.ENGINE)
+            ]
+            async with (
+                open_channel(where, token=tokens[0]) as reader,
+                open_channel(where, token=tokens[1]) as engine,
+            ):
+                yield pid, Stub(reader), Stub(engine)
+
+
+async def one_pass(way: Way, url: str, questions: Questions, stores: Stores) -> None:
+    """A service from its start: warm, then the mixed load, then matches alone."""
+
+    async def cpu() -> dict[str, float]:
+        return {"service": cpu_s(pid), **await stores.cpu_s()}
+
+    async def note(into: dict[str, float], before: Mapping[str, float]) -> None:
+        for name, seconds in (await cpu()).items():
+            into[name] += seconds - before[name]
+
+    warm = Way("", {})
+    async with serving(way, url) as (pid, reader, engine):
+        if way.settings:
+            await copied(stores.valkey)
+        reads = await questions.reads(reader)
+        matches = {MATCH: partial(questions.play, engine)}
+        await at_rate(warm, {**reads, **matches}, READS_PER_S, WARM_S)
+        before = await cpu()
+        await asyncio.gather(
+            at_rate(way, reads, READS_PER_S, MIXED_S),
+            at_rate(way, matches, MATCHES_PER_S, MIXED_S),
+        )
+        await note(way.mixed_cpu_s, before)
+        before = await cpu()
+        alone = {"a match, alone": partial(questions.play, engine)}
+        await at_rate(way, alone, MATCHES_ALONE_PER_S, ALONE_S)
+        await note(way.alone_cpu_s, before)
+
+
+async def copied(valkey: Valkey) -> float:
+    """Until the copy of the board is there; how many seconds that took."""
+    started = time.perf_counter()
+    await asyncio.wait_for(asyncio.to_thread(wait_for_copy, valkey), 300)
+    return time.perf_counter() - started
+
+
+def wait_for_copy(valkey: Valkey) -> None:
+    """Until its key is there."""
+    with Redis.from_url(valkey.url.get_secret_value()) as client:
+        while not client.exists(COPY):
+            time.sleep(0.05)
+
+
+def players_near(connection: Connection) -> dict[str, list[str]]:
+    """Some players at the top, in the middle and at the bottom."""
+    listed = select(ratings.c.player_id).where(ratings.c.season == 1, ratings.c.ladder == LADDER)
+    listed = listed.where(ratings.c.section == Section.ESTABLISHED)
+    listed = listed.order_by(ratings.c.rating_milli.desc(), ratings.c.player_id).limit(AT_A_PLACE)
+    offsets = zip(PLACES, (10, PLAYERS // 2, PLAYERS - 2 * AT_A_PLACE), strict=True)
+    return {
+        place: list(connection.execute(listed.offset(offset)).scalars())
+        for place, offset in offsets
+    }
+
+
+async def measure(name: str, url: str, stores: Stores) -> None:
+    """Fill a database, ask it in both ways in turns, and print what came of it."""
+    console = Console(width=110)
+    await migrate(url, MIGRATIONS)
+    database = Database(url)
+    await database.transact(fill, Isolation.READ_COMMITTED)
+    questions = Questions(await database.read(players_near))
+    await database.close()
+    redis_url = stores.valkey.url.get_secret_value()
+    ways = [Way("database alone", {}), Way("copy in Valkey", {"OKEY_REDIS_URL": redis_url})]
+    async with serving(ways[1], url):
+        seconds = await copied(stores.valkey)
+    for _ in range(PASSES):
+        for way in ways:
+            await one_pass(way, url, questions, stores)
+    console.print(sheet(f"{PLAYERS:,} players, {name}; p50 / p99 / most", ways))
+    async with open_redis(stores.valkey.url) as redis:
+        memory = await redis.info("memory")
+    mib = [memory[key] / 2**20 for key in ("used_memory", "used_memory_rss")]
+    console.print(
+        f"the copy: made in {seconds:.1f} s, {mib[0]:.0f} MiB in Valkey ({mib[1]:.0f} MiB resident)"
+    )
+
+
+def sheet(title: str, ways: Sequence[Way]) -> Table:
+    """Each call's times, and CPU for a read and for a match, one column a way."""
+    table = Table("what", *(way.name for way in ways), title=title)
+    for name in ways[0].times:
+        table.add_row(name, *(Spread.of(way.times[name]).text("ms") for way in ways))
+    for name in ways[0].mixed_cpu_s:
+        table.add_row(f"CPU a read, {name}", *(f"{way.us_per_read(name):,.0f} µs" for way in ways))
+    for name in ways[0].mixed_cpu_s:
+        table.add_row(
+            f"CPU a match, {name}", *(f"{way.us_per_match(name):,.0f} µs" for way in ways)
+        )
+    table.add_row("calls that failed", *(str(way.failed) for way in ways))
+    return table
+
+
+async def main() -> None:
+    """Measure PostgreSQL, then SQLite."""
+    with tempfile.TemporaryDirectory(prefix="okey-bench-", dir="/tmp") as home:
+        folder = Path(home)
+        (folder / "valkey").mkdir()
+        server, valkey = PostgresServer(folder, is_durable=True), Valkey(folder / "valkey")
+        server.start()
+        try:
+            valkey.empty()
+            await measure("PostgreSQL", server.create_database(), Stores(server, valkey))
+            valkey.empty()
+            await measure("SQLite", f"sqlite:///{folder / 'rating.db'}", Stores(None, valkey))
+        finally:
+            server.stop("immediate")
+            valkey.kill()
+
+
+if __name__ == "__main__":
+    uvloop.run(main())
