@@ -5,8 +5,8 @@ below. The players above a rating are those in the buckets to its right on level
 its bucket on level 1; then those to the right of that one on level 1, and so on: 381 small numbers
 and the few of the highest level, however many players there are and wherever the rating stands.
 
-The counts change in the transaction that changes the ratings, and only while the board's own row is
-locked, so that two transactions never meet in the middle of them.
+The counts change in the transaction that changes the ratings, as its last statements. Every
+transaction changes them in the order of their keys, so two of them never wait for each other.
 """
 
 from collections import Counter
@@ -138,7 +138,7 @@ def players_in(section: _Number) -> _Number:
 
 
 def recount(connection: Connection, board: Board) -> None:
-    """Make a board's counts anew from its ratings."""
+    """Replace a board's counts by those of its ratings."""
     of_board = (board_counts.c.season == board.season, board_counts.c.ladder == board.ladder)
     connection.execute(delete(board_counts).where(*of_board))
     columns = [column.name for column in board_counts.c]

@@ -1,6 +1,5 @@
 """Seasons as events: which one runs, how the next one starts, what carries over into it."""
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -8,8 +7,9 @@ from typing import Final
 from sqlalchemy import Connection, Row, bindparam, insert, select, text, update
 
 from okey.errors import AlreadyExists, NotFound, Refused
-from okey.rating import Ladder, Standing, soft_reset
-from services.rating.schema import boards, seasons
+from okey.rating import Standing, soft_reset
+from services.rating.old_copies import add_boards
+from services.rating.schema import seasons
 
 # One look can only miss while a start commits, and then the next one sees it.
 _LOOKS: Final = 3
@@ -101,18 +101,7 @@ def start_season(connection: Connection, wanted: Season) -> Season:
             started_by=wanted.started_by,
         )
     )
-    connection.execute(
-        insert(boards),
-        [
-            {
-                "season": wanted.season,
-                "ladder": ladder.value,
-                "epoch": secrets.token_hex(8),
-                "version": 0,
-            }
-            for ladder in Ladder
-        ],
-    )
+    add_boards(connection, wanted.season)
     return wanted
 
 

@@ -1,9 +1,9 @@
 """`make bench`, the ratings: a million players, and what the rating finds out about them.
 
-For each database, and through Redis: a rank and the page around a player at the top, in the middle
-and at the bottom of a board of a million. The three take turns, so that a machine whose speed
-drifts slows all of them alike; what counts is the ratio of the slowest place to the fastest. Beside
-them a rank counted by looking at everybody above, for comparison, and reports a second.
+For each database: a rank and the page around a player at the top, in the middle and at the bottom
+of a board of a million. The three take turns, so that a machine whose speed drifts slows all of
+them alike; what counts is the ratio of the slowest place to the fastest. Beside them a rank counted
+by looking at everybody above, for comparison, and reports a second.
 
 Then 100,000 matches between people of known strength, drawn to ``build/rating.png``.
 """
@@ -25,22 +25,17 @@ from sqlalchemy import Connection, func, select, text
 
 from okey.rating import Ladder
 from okey.rules.rule_set import DEFAULT_RULE_SET
-from okey_runtime.clock import SystemClock
 from okey_runtime.database import Database, Isolation
 from okey_runtime.logging import configure_logging
 from okey_runtime.migrations import migrate
-from okey_runtime.redis import open_redis
 from services.rating.app import MIGRATIONS
-from services.rating.board_cache import BoardCache
 from services.rating.counting import Board, recount
-from services.rating.leaderboard import Leaderboard
 from services.rating.rulebook import RuleBook
 from services.rating.schema import ratings
 from services.rating.section import Section
 from services.rating.store import RatingStore
 from tests.contract.rating_play import a_match
 from tests.fixtures.postgres import PostgresServer
-from tests.fixtures.valkey import Valkey
 from tests.unit.rating.population import Person, Population, rank_correlation
 
 PLAYERS: Final = 1_000_000
@@ -113,12 +108,11 @@ async def medians_ms(calls: dict[str, Call], rounds: int) -> dict[str, float]:
 
 
 class Bench:
-    """One database, with and without a copy of its board."""
+    """One database and its board."""
 
-    def __init__(self, name: str, database: Database, valkey: Valkey) -> None:
+    def __init__(self, name: str, database: Database) -> None:
         self._name = name
         self._database = database
-        self._valkey = valkey
         self._store = RatingStore(database, RuleBook(DEFAULT_RULE_SET))
         self.table = Table(
             *("what", *(f"{place}, ms" for place in PLACES), "slowest / fastest"),
@@ -127,37 +121,22 @@ class Bench:
         self.worst = 0.0
 
     async def run(self) -> None:
-        """Fill, measure, copy to Redis, measure again, report matches."""
+        """Fill, measure, report matches."""
         console = Console(stderr=True)
         console.print(f"filling {self._name} ...")
         await self._database.transact(fill, Isolation.READ_COMMITTED)
         places = await self._database.read(players_at)
         await self._measure("rank, counted one by one", places, self._one_by_one, 3, counts=False)
-        alone = Leaderboard(self._store, self._database, None, SystemClock())
-        await self._measure_board("", alone, places)
-        redis = open_redis(self._valkey.url)
-        copied = Leaderboard(self._store, self._database, BoardCache(redis), SystemClock())
-        started = time.perf_counter()
-        await copied.keep()
-        seconds = time.perf_counter() - started
-        used = (await redis.info("memory"))["used_memory"]
-        await self._measure_board(", through Redis", copied, places)
-        await redis.aclose()
-        rate = await self._reports_a_second()
-        self.table.caption = (
-            f"copied to Redis in {seconds:.1f} s, {used / 2**20:.0f} MiB there; "
-            f"{rate:.0f} reports of matches a second, one after another"
-        )
-
-    async def _measure_board(self, how: str, board: Leaderboard, places: dict[str, str]) -> None:
         ladder = Ladder.CANAK
-        await self._measure(f"rank{how}", places, lambda player: board.rank(ladder, player), ROUNDS)
+        await self._measure("rank", places, lambda player: self._store.rank(ladder, player), ROUNDS)
         await self._measure(
-            f"page of {PAGE} around{how}",
+            f"page of {PAGE} around",
             places,
-            lambda player: board.page_around(ladder, player, PAGE),
+            lambda player: self._store.page_around(ladder, player, PAGE),
             ROUNDS,
         )
+        rate = await self._reports_a_second()
+        self.table.caption = f"{rate:.0f} reports of matches a second, one after another"
 
     async def _measure(
         self,
@@ -233,15 +212,14 @@ def simulate(console: Console) -> None:
     )
 
 
-async def bench(folder: Path, server: PostgresServer, valkey: Valkey) -> float:
+async def bench(folder: Path, server: PostgresServer) -> float:
     """Measure both databases; the worst ratio of all."""
     worst = 0.0
     urls = {"SQLite": f"sqlite:///{folder / 'rating.db'}", "PostgreSQL": server.create_database()}
     for name, url in urls.items():
         await migrate(url, MIGRATIONS)
         database = Database(url)
-        valkey.empty()
-        one = Bench(name, database, valkey)
+        one = Bench(name, database)
         await one.run()
         await database.close()
         Console().print(one.table)
@@ -256,14 +234,11 @@ def main() -> None:
     simulate(console)
     with tempfile.TemporaryDirectory(prefix="okey-pg-", dir="/tmp") as home:
         server = PostgresServer(Path(home), is_durable=True)
-        (Path(home) / "valkey").mkdir()
-        valkey = Valkey(Path(home) / "valkey")
         server.start()
         try:
-            worst = asyncio.run(bench(Path(home) / "valkey", server, valkey))
+            worst = asyncio.run(bench(Path(home), server))
         finally:
             server.stop("immediate")
-            valkey.kill()
     console.print(f"worst ratio of the slowest place to the fastest: {worst:.2f}")
     sys.exit(worst > NEEDED_RATIO)
 

@@ -1,9 +1,8 @@
 """`make bench`, the boards under load: a rating service in a process of its own, a board of a
 million players, 200 reads a second and 20 matches a second beside them.
 
-For SQLite and for PostgreSQL with fsync on, in turns: the database alone, and through a copy of the
-boards in Valkey. A call is timed from the moment at which it was due, so a service that falls
-behind shows it. Then 40 matches a second alone, for what an update costs.
+For PostgreSQL with fsync on, and for SQLite. A call is timed from when it was due, so that
+a service that falls behind shows it. Then 40 matches a second alone, for what an update costs.
 """
 
 import asyncio
@@ -11,7 +10,6 @@ import itertools
 import json
 import random
 import tempfile
-import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -22,7 +20,6 @@ from typing import Final
 
 import grpc
 import uvloop
-from redis import Redis
 from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Connection, select
@@ -33,7 +30,6 @@ from okey_runtime.channel import open_channel
 from okey_runtime.database import Database, Isolation
 from okey_runtime.identity import Role
 from okey_runtime.migrations import migrate
-from okey_runtime.redis import open_redis
 from services.rating.app import MIGRATIONS
 from services.rating.schema import ratings
 from services.rating.section import Section
@@ -43,7 +39,6 @@ from tests.bench.wallet import cpu_s, process, wait_for
 from tests.fixtures.issuer import Issuer
 from tests.fixtures.limits import UNLIMITED_VARIABLES
 from tests.fixtures.postgres import PostgresServer
-from tests.fixtures.valkey import Valkey
 
 PASSES: Final = 3
 WARM_S: Final = 3
@@ -56,18 +51,15 @@ AT_A_PLACE: Final = 25
 MATCH: Final = "a match, beside reads"
 LADDER: Final = rating_pb2.LADDER_CANAK
 TABLE_ID: Final = "b" * 26
-COPY: Final = "okey:{board:1:canak}:facts"
 
 Stub = rating_pb2_grpc.RatingServiceStub
 Call = Callable[[], Awaitable[object]]
 
 
 @dataclass
-class Way:
-    """One way to ask, and what was measured of it: milliseconds by call, CPU seconds by process."""
+class Figures:
+    """What was measured: milliseconds by call, CPU seconds by process."""
 
-    name: str
-    settings: Mapping[str, str]
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     mixed_cpu_s: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     alone_cpu_s: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -146,22 +138,6 @@ class Questions:
         )
 
 
-@dataclass(frozen=True)
-class Stores:
-    """The processes that hold the boards; PostgreSQL's are its server and all its children."""
-
-    postgres: PostgresServer | None
-    valkey: Valkey
-
-    async def cpu_s(self) -> dict[str, float]:
-        """What each has used of the CPU so far."""
-        async with open_redis(self.valkey.url) as redis:
-            used = {"Valkey": cpu_s(int((await redis.info("server"))["process_id"]))}
-        if self.postgres is not None:
-            used["PostgreSQL"] = sum(map(cpu_s, pids_of(self.postgres)))
-        return used
-
-
 def pids_of(server: PostgresServer) -> list[int]:
     """The server's process and all its children."""
     pid = int((server.data / "postmaster.pid").read_text().split()[0])
@@ -169,7 +145,7 @@ def pids_of(server: PostgresServer) -> list[int]:
     return [pid, *map(int, children.split())]
 
 
-async def at_rate(way: Way, calls: Mapping[str, Call], per_s: int, seconds: float) -> None:
+async def at_rate(figures: Figures, calls: Mapping[str, Call], per_s: int, seconds: float) -> None:
     """So many calls a second, the kinds taking turns, whether or not those before are answered."""
     loop = asyncio.get_running_loop()
     start_s = loop.time()
@@ -179,11 +155,11 @@ async def at_rate(way: Way, calls: Mapping[str, Call], per_s: int, seconds: floa
             due_s = start_s + number / per_s
             await asyncio.sleep(max(0.0, due_s - loop.time()))
             name = next(names)
-            tasks.create_task(way.take(name, calls[name], due_s))
+            tasks.create_task(figures.take(name, calls[name], due_s))
 
 
 @asynccontextmanager
-async def serving(way: Way, url: str) -> AsyncIterator[tuple[int, Stub, Stub]]:
+async def serving(url: str) -> AsyncIterator[tuple[int, Stub, Stub]]:
     """A rating service: its process, and stubs of a reader and of the engine."""
     with tempfile.TemporaryDirectory(prefix="okey-bench-") as home:
         folder = Path(home)
@@ -196,7 +172,6 @@ async def serving(way: Way, url: str) -> AsyncIterator[tuple[int, Stub, Stub]]:
             "OKEY_ADDRESS_FILE": str(address),
             "OKEY_LOG_LEVEL": "ERROR",
             **UNLIMITED_VARIABLES,
-            **way.settings,
         }
         async with process("services.rating", settings) as (pid, _):
             await asyncio.wait_for(asyncio.to_thread(wait_for, address), 30)
@@ -211,47 +186,36 @@ async def serving(way: Way, url: str) -> AsyncIterator[tuple[int, Stub, Stub]]:
                 yield pid, Stub(reader), Stub(engine)
 
 
-async def one_pass(way: Way, url: str, questions: Questions, stores: Stores) -> None:
+async def one_pass(
+    figures: Figures, url: str, questions: Questions, postgres: PostgresServer | None
+) -> None:
     """A service from its start: warm, then the mixed load, then matches alone."""
 
-    async def cpu() -> dict[str, float]:
-        return {"service": cpu_s(pid), **await stores.cpu_s()}
+    def cpu() -> dict[str, float]:
+        used = {"service": cpu_s(pid)}
+        if postgres is not None:
+            used["PostgreSQL"] = sum(map(cpu_s, pids_of(postgres)))
+        return used
 
-    async def note(into: dict[str, float], before: Mapping[str, float]) -> None:
-        for name, seconds in (await cpu()).items():
+    def note(into: dict[str, float], before: Mapping[str, float]) -> None:
+        for name, seconds in cpu().items():
             into[name] += seconds - before[name]
 
-    warm = Way("", {})
-    async with serving(way, url) as (pid, reader, engine):
-        if way.settings:
-            await copied(stores.valkey)
+    warm = Figures()
+    async with serving(url) as (pid, reader, engine):
         reads = await questions.reads(reader)
         matches = {MATCH: partial(questions.play, engine)}
         await at_rate(warm, {**reads, **matches}, READS_PER_S, WARM_S)
-        before = await cpu()
+        before = cpu()
         await asyncio.gather(
-            at_rate(way, reads, READS_PER_S, MIXED_S),
-            at_rate(way, matches, MATCHES_PER_S, MIXED_S),
+            at_rate(figures, reads, READS_PER_S, MIXED_S),
+            at_rate(figures, matches, MATCHES_PER_S, MIXED_S),
         )
-        await note(way.mixed_cpu_s, before)
-        before = await cpu()
+        note(figures.mixed_cpu_s, before)
+        before = cpu()
         alone = {"a match, alone": partial(questions.play, engine)}
-        await at_rate(way, alone, MATCHES_ALONE_PER_S, ALONE_S)
-        await note(way.alone_cpu_s, before)
-
-
-async def copied(valkey: Valkey) -> float:
-    """Until the copy of the board is there; how many seconds that took."""
-    started = time.perf_counter()
-    await asyncio.wait_for(asyncio.to_thread(wait_for_copy, valkey), 300)
-    return time.perf_counter() - started
-
-
-def wait_for_copy(valkey: Valkey) -> None:
-    """Until its key is there."""
-    with Redis.from_url(valkey.url.get_secret_value()) as client:
-        while not client.exists(COPY):
-            time.sleep(0.05)
+        await at_rate(figures, alone, MATCHES_ALONE_PER_S, ALONE_S)
+        note(figures.alone_cpu_s, before)
 
 
 def players_near(connection: Connection) -> dict[str, list[str]]:
@@ -266,60 +230,41 @@ def players_near(connection: Connection) -> dict[str, list[str]]:
     }
 
 
-async def measure(name: str, url: str, stores: Stores) -> None:
-    """Fill a database, ask it in both ways in turns, and print what came of it."""
-    console = Console(width=110)
+async def measure(name: str, url: str, server: PostgresServer | None) -> None:
+    """Fill a database, ask it, and print what came of it."""
     await migrate(url, MIGRATIONS)
     database = Database(url)
     await database.transact(fill, Isolation.READ_COMMITTED)
     questions = Questions(await database.read(players_near))
     await database.close()
-    redis_url = stores.valkey.url.get_secret_value()
-    ways = [Way("database alone", {}), Way("copy in Valkey", {"OKEY_REDIS_URL": redis_url})]
-    async with serving(ways[1], url):
-        seconds = await copied(stores.valkey)
+    figures = Figures()
     for _ in range(PASSES):
-        for way in ways:
-            await one_pass(way, url, questions, stores)
-    console.print(sheet(f"{PLAYERS:,} players, {name}; p50 / p99 / most", ways))
-    async with open_redis(stores.valkey.url) as redis:
-        memory = await redis.info("memory")
-    mib = [memory[key] / 2**20 for key in ("used_memory", "used_memory_rss")]
-    console.print(
-        f"the copy: made in {seconds:.1f} s, {mib[0]:.0f} MiB in Valkey ({mib[1]:.0f} MiB resident)"
-    )
+        await one_pass(figures, url, questions, server)
+    Console(width=110).print(sheet(f"{PLAYERS:,} players, {name}", figures))
 
 
-def sheet(title: str, ways: Sequence[Way]) -> Table:
-    """Each call's times, and CPU for a read and for a match, one column a way."""
-    table = Table("what", *(way.name for way in ways), title=title)
-    for name in ways[0].times:
-        table.add_row(name, *(Spread.of(way.times[name]).text("ms") for way in ways))
-    for name in ways[0].mixed_cpu_s:
-        table.add_row(f"CPU a read, {name}", *(f"{way.us_per_read(name):,.0f} µs" for way in ways))
-    for name in ways[0].mixed_cpu_s:
-        table.add_row(
-            f"CPU a match, {name}", *(f"{way.us_per_match(name):,.0f} µs" for way in ways)
-        )
-    table.add_row("calls that failed", *(str(way.failed) for way in ways))
+def sheet(title: str, figures: Figures) -> Table:
+    """Each call's times, and CPU for a read and for a match."""
+    table = Table("what", "p50 / p99 / most", title=title)
+    for name, times in figures.times.items():
+        table.add_row(name, Spread.of(times).text("ms"))
+    for name in figures.mixed_cpu_s:
+        table.add_row(f"CPU a read, {name}", f"{figures.us_per_read(name):,.0f} µs")
+        table.add_row(f"CPU a match, {name}", f"{figures.us_per_match(name):,.0f} µs")
+    table.add_row("calls that failed", str(figures.failed))
     return table
 
 
 async def main() -> None:
     """Measure PostgreSQL, then SQLite."""
     with tempfile.TemporaryDirectory(prefix="okey-bench-", dir="/tmp") as home:
-        folder = Path(home)
-        (folder / "valkey").mkdir()
-        server, valkey = PostgresServer(folder, is_durable=True), Valkey(folder / "valkey")
+        server = PostgresServer(Path(home), is_durable=True)
         server.start()
         try:
-            valkey.empty()
-            await measure("PostgreSQL", server.create_database(), Stores(server, valkey))
-            valkey.empty()
-            await measure("SQLite", f"sqlite:///{folder / 'rating.db'}", Stores(None, valkey))
+            await measure("PostgreSQL", server.create_database(), server)
         finally:
             server.stop("immediate")
-            valkey.kill()
+        await measure("SQLite", f"sqlite:///{home}/rating.db", None)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from tests.fixtures.postgres import postgres_server, postgres_url
 from tests.fixtures.ratings import rating_postgres, rating_template
-from tests.fixtures.valkey import valkey, valkey_server
 from tests.integration.rating.calls import stub_of
 
 __all__ = [
@@ -11,6 +10,4 @@ __all__ = [
     "rating_postgres",
     "rating_template",
     "stub_of",
-    "valkey",
-    "valkey_server",
 ]
