@@ -39,6 +39,11 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
+if sys.version_info >= (3, 13):
+    from warnings import deprecated as _deprecated
+else:
+    from typing_extensions import deprecated as _deprecated
+
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class _Ladder:
@@ -203,8 +208,10 @@ class _DifferenceKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Differ
     """How many players the ranks are counted from; the subject is section, level and bucket. Derived: can be mended."""
     DIFFERENCE_KIND_EVENT: _DifferenceKind.ValueType  # 9
     """An event that cannot be read or rated."""
-    DIFFERENCE_KIND_BOARD: _DifferenceKind.ValueType  # 10
-    """Told by releases before this one alone: the database's entry of a board was missing, 0 for 1, or was of no ladder."""
+    @_builtins.property
+    @_deprecated("""This enum value has been marked as deprecated using proto enum value options.""")
+    def DIFFERENCE_KIND_BOARD(self) -> _DifferenceKind.ValueType:   # 10
+        """Told by releases before this one alone: the database's entry of a board was missing, 0 for 1, or was of no ladder."""
     DIFFERENCE_KIND_SEASON: _DifferenceKind.ValueType  # 11
     """A season did not end where the next one started, or the last one does not run: 0 stands for running. Derived: can be mended."""
 
