@@ -7,6 +7,7 @@ plays from there notices nothing.
 import ipaddress
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Final, Protocol
 from urllib.parse import unquote
 
@@ -80,6 +81,7 @@ def host_of_peer(peer: str) -> str:
     return network_of(rest.rpartition(":")[0].strip("[]")) or scheme
 
 
+@lru_cache(maxsize=_MOST_HOSTS)
 def network_of(text: str) -> str:
     """An IPv4 address as it is, of an IPv6 address its network; empty for what is no address."""
     try:

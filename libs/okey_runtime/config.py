@@ -136,6 +136,8 @@ class ServiceSettings(GuardedSettings, DialSettings):
     """How many calls and streams one connection may carry at once; a gateway opens more of them."""
     most_connections: PositiveInt = 4_096
     """How many connections the gRPC port has at once; further ones are closed as they come."""
+    most_connections_per_address: PositiveInt = 1_024
+    """How many of them one address may have (of IPv6 a /64); those of strangers go first."""
     ping_after_ms: PositiveInt = 20_000
     """After how long a silence a connection is asked whether its peer is still there."""
     ping_timeout_ms: PositiveInt = 10_000

@@ -14,10 +14,11 @@ import grpc
 import structlog
 
 from okey_runtime.aborting import abort_with
-from okey_runtime.access import AccessTable
-from okey_runtime.arriving import Arrivals
+from okey_runtime.access import AccessTable, TokenMissing
+from okey_runtime.arriving import Arrivals, RequestNotSent
 from okey_runtime.auth import bearer_token
-from okey_runtime.bad_tokens import BadTokens, host_of_peer
+from okey_runtime.bad_tokens import BadTokens, TooManyBadTokens, host_of_peer
+from okey_runtime.connections import Connections
 from okey_runtime.deadline import set_deadline
 from okey_runtime.errors import (
     MalformedRequest,
@@ -28,7 +29,7 @@ from okey_runtime.errors import (
 from okey_runtime.identity import Identity, Role, set_current_identity
 from okey_runtime.limits import Gate
 from okey_runtime.metrics import MethodMetrics
-from okey_runtime.origin import Connection, Origin
+from okey_runtime.origin import Connection, Origin, certificate_names
 from okey_runtime.requests import Requests
 from okey_runtime.revocation import End, Revocations
 from okey_runtime.trace import adopt_trace
@@ -40,6 +41,9 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 Metadata: TypeAlias = "Iterable[tuple[str, str | bytes]]"
 
 _CODE_NAMES: Final = {code.value[0]: code.name for code in grpc.StatusCode}
+
+_OF_STRAYS: Final = (TokenMissing, TooManyBadTokens, RequestNotSent)
+"""Why a stranger's call is refused that says nothing; a bad token is counted on its own."""
 
 _trail: Final = OperatorTrail()
 
@@ -77,8 +81,10 @@ class Callers:
         certificates: Certificates | None = None,
         bad_tokens: BadTokens | None = None,
         edge_name: str = "",
+        connections: Connections | None = None,
     ) -> None:
         self._verifier = verifier
+        self._connections = connections
         self._certificates = certificates
         self._bad_tokens = bad_tokens
         self._edge_name = edge_name
@@ -89,12 +95,27 @@ class Callers:
         Raises an ``Unauthenticated`` error, or ``TooManyBadTokens``.
         """
         token = bearer_token(metadata)
-        if token is None:
-            return None if self._certificates is None else self._certificates.identify(connection)
-        caller = self._verified(token, metadata, connection)
-        if self._certificates is not None:
-            self._certificates.confirm(caller, connection)
+        caller = None
+        if token is not None:
+            caller = self._verified(token, metadata, connection)
+            if self._certificates is not None:
+                self._certificates.confirm(caller, connection)
+        elif self._certificates is not None:
+            caller = self._certificates.identify(connection)
+        if caller is not None and self._connections is not None:
+            self._connections.known(connection.peer())
         return caller
+
+    def stray(self, connection: Connection) -> bool:
+        """A call over this connection ends, and nobody knows whose it was; whether the connection
+        goes for that.
+        """
+        if self._connections is None or self._is_edge(connection):
+            return False
+        return self._connections.stray(connection.peer())
+
+    def _is_edge(self, connection: Connection) -> bool:
+        return bool(self._edge_name) and self._edge_name in certificate_names(connection)
 
     def _verified(self, token: str, metadata: Metadata, connection: Connection) -> Identity:
         if self._bad_tokens is None:
@@ -149,12 +170,21 @@ class ServedMethod:
 class ServedCall:
     """Around one call: leaving it maps errors to statuses, counts, and notes what operators do."""
 
-    __slots__ = ("_caller", "_context", "_metadata", "_method", "_request", "_started_s")
+    __slots__ = (
+        "_caller",
+        "_context",
+        "_has_message",
+        "_metadata",
+        "_method",
+        "_request",
+        "_started_s",
+    )
 
     def __init__(self, method: ServedMethod, context: Context) -> None:
         self._method = method
         self._context = context
         self._request: object = None
+        self._has_message = False
         self._caller: Identity | None = None
 
     async def __aenter__(self) -> ServedCall:
@@ -206,10 +236,12 @@ class ServedCall:
             yield method.requests.of_stream(content)
             content = await read()
 
-    def _first(self) -> Awaitable[Any]:
+    async def _first(self) -> Any:
         context, method, caller = self._context, self._method, self._caller
         whose = self.host if caller is None else caller.payer
-        return method.arrivals.of(context.read(), whose)
+        message = await method.arrivals.of(context.read(), whose)
+        self._has_message = True
+        return message
 
     @property
     def host(self) -> str:
@@ -250,6 +282,7 @@ class ServedCall:
         if error is None or isinstance(error, grpc.aio.AbortError):
             self._ended(_code_name(self._context.code()))
         elif isinstance(error, GeneratorExit) or _is_cancelled(error):
+            self._strays()
             self._ended("CANCELLED")
         elif isinstance(error, grpc.aio.InternalError):
             # It cannot be written to: its caller has gone, and gRPC is about to cancel it.
@@ -260,9 +293,17 @@ class ServedCall:
 
     async def _refuse(self, error: BaseException) -> NoReturn:
         """End the call with the error's status; always raises, as ``abort`` does."""
+        if isinstance(error, _OF_STRAYS) and self._strays():
+            self._ended("CANCELLED")
+            raise asyncio.CancelledError("its connection goes") from error
         status = status_for(error)
         self._ended(status_code(status).name, reason_of(status))
         await abort_with(self._context, status)
+
+    def _strays(self) -> bool:
+        """Whether the connection goes, since such calls as this come again and again."""
+        is_strangers = self._caller is None and not self._has_message
+        return is_strangers and self._method.callers.stray(self._context)
 
     def _ended(self, code: str, reason: str = "") -> None:
         self._method.metrics.ended(code, time.perf_counter() - self._started_s)

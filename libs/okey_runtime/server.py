@@ -26,6 +26,7 @@ from okey_runtime.auth import TokenVerifier
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import Clock, SystemClock
 from okey_runtime.config import Reflection, ServiceSettings
+from okey_runtime.connections import Connections
 from okey_runtime.environment import CHECK_FLAG, UNUSABLE_SETTINGS
 from okey_runtime.files import write_atomically
 from okey_runtime.garbage import look_seldom, spare_what_lives
@@ -107,12 +108,15 @@ class ServiceServer:
         self.verifier: Final[TokenVerifier] = trust.verifier
         self.tokens: Final[OwnTokens] = trust.tokens
         """By which this service is known to those that it calls."""
+        self._connections: Final = Connections(
+            self.settings.most_connections_per_address, self.clock
+        )
         self.gate: Final = Gate(_limits(self.settings), self.clock)
         """Counts the calls; a service with another door counts there too."""
         self.grpc: Final = grpc.aio.server(
             interceptors=[
                 CallInterceptor(
-                    trust.callers(),
+                    trust.callers(self._connections),
                     app.access | HEALTH | _reflection(self.settings) | status_servicer.ACCESS,
                     self.gate,
                     Arrivals(self.settings.first_message_ms, share=self.settings.calls_burst),
@@ -171,6 +175,7 @@ class ServiceServer:
         self._cleanup.push_async_callback(self._cancel_background_work)
         self._cleanup.push_async_callback(self.grpc.stop, settings.stop_grace_ms / 1000)
         self.spawn(watch_loop_lag(self.clock), "loop-lag")
+        self.spawn(self._connections.watch(port), "connections")
         await self.app.start(self)
         self._cleanup.push_async_callback(self._drain)
         await self.grpc.start()

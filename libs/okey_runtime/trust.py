@@ -10,6 +10,7 @@ from okey_runtime.auth import JwksFile, TokenVerifier
 from okey_runtime.bad_tokens import BadTokens
 from okey_runtime.clock import Clock
 from okey_runtime.config import ServiceSettings
+from okey_runtime.connections import Connections
 from okey_runtime.identity import Role
 from okey_runtime.own_tokens import OwnTokens
 from okey_runtime.peers import Peers
@@ -63,8 +64,8 @@ class Trust:
         status.fact("audience", lambda: settings.token_audience)
         status.fact("keys", lambda: ", ".join(keys.key_ids))
 
-    def callers(self) -> Callers:
-        """What tells who calls."""
+    def callers(self, connections: Connections) -> Callers:
+        """What tells who calls, and over which of the connections."""
         settings = self._settings
         return Callers(
             self.verifier,
@@ -83,4 +84,5 @@ class Trust:
                 self.verifier.remembers,
             ),
             settings.tls_edge_name,
+            connections,
         )

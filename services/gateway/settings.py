@@ -48,7 +48,7 @@ class GatewaySettings(ServiceSettings):
     """How many WebSocket connections of players this process may have."""
     gateway_connections_per_player: int = Field(default=8, ge=1)
     """How many of them one player may have."""
-    gateway_strangers: int = Field(default=1_000, ge=1)
+    gateway_strangers: int = Field(default=256, ge=1)
     """How many connections this process may have that are no WebSocket."""
     gateway_strangers_per_address: int = Field(default=64, ge=1)
     """How many of them, and how many requests under way, one address may have."""
