@@ -69,11 +69,13 @@ demo: setup ## start the platform and play whole matches with real clients
 
 test: test-core test-rest ## every quick test; the pure core must be covered to 100 %
 
+QUICK := -q -n 2 -p tests.progress --durations=20
+
 test-core: setup ## unit tests of libs/okey; its lines and branches to 100 %
-	$(BIN)/python -m pytest tests/unit -q -n 2 -m "core and not long" --cov --cov-report=term
+	$(BIN)/python -m pytest tests/unit $(QUICK) -m "core and not long" --cov --cov-report=term
 
 test-rest: setup ## every other quick test: boundaries, services, databases, processes
-	$(BIN)/python -m pytest tests -q -n 2 -m "not core and not long and not system"
+	$(BIN)/python -m pytest tests $(QUICK) -m "not core and not long and not system"
 
 test-browser: setup ## the page in a browser: whole matches, fingers, keys, phones, access (needs chromium)
 	$(BIN)/python -m pytest tests/browser -q -m ""

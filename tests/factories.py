@@ -97,9 +97,9 @@ def solo(seats: int = 2, level: BotLevel = BotLevel.NORMAL) -> TableConfig:
     return TableConfig(TABLE_ID, mode=Mode.SOLO, seat_count=seats, bot_level=level)
 
 
-def esli() -> TableConfig:
+def esli(rules: RuleSet = DEFAULT_RULE_SET) -> TableConfig:
     """Two against two."""
-    return TableConfig(TABLE_ID, mode=Mode.ESLI)
+    return TableConfig(TABLE_ID, mode=Mode.ESLI, rules=rules)
 
 
 def opened(config: TableConfig | None = None) -> Driver:
@@ -192,12 +192,14 @@ def paused(config: TableConfig | None = None) -> Driver:
     return table
 
 
-def tie_break(*contenders: int, seats: int = 4, starter: int = -1) -> Driver:
+def tie_break(
+    *contenders: int, seats: int = 4, starter: int = -1, rules: RuleSet = DEFAULT_RULE_SET
+) -> Driver:
     """A Klasik tie-break just dealt between these seats, not all; a ``starter`` may be asked for.
 
     Before it the first contender won a round, after which all have 7 points, the others 0.
     """
-    table = dealt(klasik(seats))
+    table = dealt(klasik(seats, rules=rules))
     winner = contenders[0]
     table.set_points(
         *(7 if seat == winner else 9 if seat in contenders else 2 for seat in range(seats))

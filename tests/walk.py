@@ -110,6 +110,8 @@ class _Walker:
         seated = [seat.player for seat in state.seats if seat.is_person]
         if state.phase in (Phase.COUNTDOWN, Phase.STARTING) and self._random.random() < 0.1:
             return c.LeaveSeat(seated[0]), seated[0]
+        if len(seated) == 1 and self._random.random() < 0.05:
+            return c.ClaimMatch(seated[0]), seated[0]  # mostly refused
         away = [seat.player for seat in state.seats if seat.away_deadline_ms]
         if away and self._random.random() < 0.3:
             return c.ReturnToSeat(away[0]), away[0]

@@ -99,6 +99,10 @@ class PlayedTable:
         """Give the running match up, for the price that the view names (M9)."""
         return await self._ask(engine_pb2.PlayRequest(forfeit=engine_pb2.ForfeitRequest()))
 
+    async def claim_match(self) -> int:
+        """End the Klasik match as its winner, where everybody else gave up (K9)."""
+        return await self._ask(engine_pb2.PlayRequest(claim_match=engine_pb2.ClaimMatchRequest()))
+
     async def return_to_seat(self) -> int:
         """Take the seat back from its stand-in (U8)."""
         return await self._ask(

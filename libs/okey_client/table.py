@@ -44,6 +44,9 @@ class TableClient:
     def follow(self, *, adds_nonces: bool = True) -> TableMirror:
         """The table kept up to date: iterate over it for what changes.
 
+        The first change is the table as it stands now, and has no events. So has each one after a
+        gap that was too long to be filled: the view counts, not what happened before it.
+
         While the caller is seated it adds a random nonce to every coming shuffle, unless
         ``adds_nonces`` is off (T9).
         """
@@ -139,6 +142,11 @@ class TableClient:
         """Give the running match up, for the price that the view names (M9)."""
         request = engine_pb2.ForfeitRequest(table_id=self.table_id, request_id=new_request_id())
         await self._calls.unary(self._stub.Forfeit, request, self._at("Forfeit"))
+
+    async def claim_match(self) -> None:
+        """End the Klasik match as its winner, where everybody else gave up (K9)."""
+        request = engine_pb2.ClaimMatchRequest(table_id=self.table_id, request_id=new_request_id())
+        await self._calls.unary(self._stub.ClaimMatch, request, self._at("ClaimMatch"))
 
     async def return_to_seat(self) -> None:
         """Take the seat back from its stand-in (U8)."""

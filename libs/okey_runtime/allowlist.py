@@ -61,8 +61,8 @@ PLAYERS: Final = (
         "engine",
         engine_pb2.DESCRIPTOR,
         "TableService",
-        "LeaveSeat AddNonce Act Forfeit ReturnToSeat PlayOn GetTable LocateTable WhereAmI "
-        "GetDisplayNames ArrangeRack Play WatchTable ListEvents",
+        "LeaveSeat AddNonce Act Forfeit ClaimMatch ReturnToSeat PlayOn GetTable LocateTable "
+        "WhereAmI GetDisplayNames ArrangeRack Play WatchTable ListEvents",
     ),
     *_methods(
         "wallet",

@@ -4,7 +4,7 @@ Every refusal carries ``google.rpc.Status`` details: ``ErrorInfo`` with a stable
 malformed requests also ``BadRequest`` with the fields, for limits also ``RetryInfo``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
@@ -18,6 +18,8 @@ from okey import errors as okey_errors
 from okey.errors import InvalidInput, OkeyError
 
 DOMAIN: Final = "okey"
+_OF_DOMAIN: Final = "/"
+"""Parts a foreign domain from its reason."""
 STATUS_DETAILS_KEY: Final = "grpc-status-details-bin"
 
 ROLE_REFUSED: Final = "ROLE_REFUSED"
@@ -94,7 +96,10 @@ class WithRetryDelay(Protocol):
 
 class RpcFailure(Exception):
     """A call to another service that failed, with the reason that service gave ("" if it gave
-    none) and when another try makes sense, if it said so.
+    none), when another try makes sense, if it said so, and the fields that it refused.
+
+    A reason of another domain than ours is written as ``domain/REASON``, so it is never taken for
+    one of ours.
     """
 
     def __init__(
@@ -104,6 +109,7 @@ class RpcFailure(Exception):
         message: str,
         metadata: Mapping[str, str],
         retry_after_ms: int | None = None,
+        violations: Iterable[FieldViolation] = (),
     ) -> None:
         super().__init__(
             f"{code.name} {reason}: {message}" if reason else f"{code.name}: {message}"
@@ -113,6 +119,12 @@ class RpcFailure(Exception):
         self.message = message
         self.metadata = dict(metadata)
         self.retry_after_ms = retry_after_ms
+        self.violations = tuple(violations)
+
+    @property
+    def has_own_reason(self) -> bool:
+        """Whether one of our services said why."""
+        return self.reason != "" and _OF_DOMAIN not in self.reason
 
 
 _CODE_BY_CATEGORY: Final[tuple[tuple[type[OkeyError], grpc.StatusCode], ...]] = (
@@ -158,28 +170,13 @@ def to_status(error: BaseException) -> status_pb2.Status | None:
     if isinstance(error, grpc.aio.AioRpcError):
         error = from_rpc_error(error)
     if isinstance(error, RpcFailure) and _is_passed_on(error):
-        reason = error.reason or f"UPSTREAM_{error.code.name}"
-        # A status without our own details may hold addresses or library text: it is not passed on.
-        message = (
-            error.message
-            if error.reason
-            else "a service this one depends on did not answer; try again"
-        )
-        status = _status(error.code, reason, message, error.metadata)
-        if error.retry_after_ms is not None:
-            _add_retry_info(status, error.retry_after_ms)
-        return status
+        return _passed_on(error)
     if not isinstance(error, OkeyError) or code_of(error) is grpc.StatusCode.INTERNAL:
         return None
     # Both protocols of above; to ask by isinstance would take as long as all the rest.
     status = _status(code_of(error), error.reason, str(error), getattr(error, "metadata", {}))
     if isinstance(error, InvalidField):
-        bad_request = error_details_pb2.BadRequest()
-        for violation in error.violations[:MOST_VIOLATIONS]:
-            bad_request.field_violations.add(
-                field=violation.field, description=violation.description
-            )
-        status.details.add().Pack(bad_request)
+        _add_violations(status, error.violations)
     retry_after_ms: int | None = getattr(error, "retry_after_ms", None)
     if retry_after_ms is not None:
         _add_retry_info(status, retry_after_ms)
@@ -191,8 +188,25 @@ def _is_passed_on(failure: RpcFailure) -> bool:
     it is named, as NOT_SEATED is, and not where our own role was refused.
     """
     if failure.code is grpc.StatusCode.PERMISSION_DENIED:
-        return failure.reason not in ("", ROLE_REFUSED)
+        return failure.has_own_reason and failure.reason != ROLE_REFUSED
     return failure.code in _PASSED_ON
+
+
+def _passed_on(failure: RpcFailure) -> status_pb2.Status:
+    """What our own caller is told of another service's refusal."""
+    if failure.has_own_reason:
+        status = _status(failure.code, failure.reason, failure.message, failure.metadata)
+    else:
+        # Without our own details it may hold addresses or library text: only the reason goes on.
+        domain, _, reason = failure.reason.rpartition(_OF_DOMAIN)
+        reason = reason or f"UPSTREAM_{failure.code.name}"
+        message = "a service this one depends on did not answer; try again"
+        status = _status(failure.code, reason, message, {}, domain or DOMAIN)
+    if failure.violations:
+        _add_violations(status, failure.violations)
+    if failure.retry_after_ms is not None:
+        _add_retry_info(status, failure.retry_after_ms)
+    return status
 
 
 def internal_status(error_id: str) -> status_pb2.Status:
@@ -244,13 +258,28 @@ def failure_of(status: status_pb2.Status) -> RpcFailure:
 
 def _failure(code: grpc.StatusCode, message: str, details: Iterable[Any]) -> RpcFailure:
     reason, metadata, retry_after_ms = "", dict[str, str](), None
+    violations: list[FieldViolation] = []
     for detail in details:
         info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
-        if detail.Unpack(info) and info.domain == DOMAIN:
-            reason, metadata = info.reason, dict(info.metadata)
+        bad_request = error_details_pb2.BadRequest()
+        if detail.Unpack(info):
+            if info.domain == DOMAIN:
+                reason, metadata = info.reason, dict(info.metadata)
+            elif not reason:
+                reason = f"{info.domain}{_OF_DOMAIN}{info.reason}"
         elif detail.Unpack(retry):
             retry_after_ms = retry.retry_delay.ToMilliseconds()
-    return RpcFailure(code, reason, message, metadata, retry_after_ms)
+        elif detail.Unpack(bad_request):
+            fields = bad_request.field_violations
+            violations += (FieldViolation(each.field, each.description) for each in fields)
+    return RpcFailure(code, reason, message, metadata, retry_after_ms, violations)
+
+
+def _add_violations(status: status_pb2.Status, violations: Sequence[FieldViolation]) -> None:
+    bad_request = error_details_pb2.BadRequest()
+    for violation in violations[:MOST_VIOLATIONS]:
+        bad_request.field_violations.add(field=violation.field, description=violation.description)
+    status.details.add().Pack(bad_request)
 
 
 def _add_retry_info(status: status_pb2.Status, retry_after_ms: int) -> None:
@@ -260,10 +289,14 @@ def _add_retry_info(status: status_pb2.Status, retry_after_ms: int) -> None:
 
 
 def _status(
-    code: grpc.StatusCode, reason: str, message: str, metadata: Mapping[str, str]
+    code: grpc.StatusCode,
+    reason: str,
+    message: str,
+    metadata: Mapping[str, str],
+    domain: str = DOMAIN,
 ) -> status_pb2.Status:
     status = status_pb2.Status(code=code.value[0], message=message[:_MAX_MESSAGE_CHARS])
     status.details.add().Pack(
-        error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN, metadata=dict(metadata))
+        error_details_pb2.ErrorInfo(reason=reason, domain=domain, metadata=dict(metadata))
     )
     return status

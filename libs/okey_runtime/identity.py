@@ -2,18 +2,22 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from okey.errors import InvalidInput, quoted
+from okey_runtime.errors import FieldViolation, InvalidField
 
 SUBJECT_PATTERN = re.compile(r"[A-Za-z0-9_.:@-]{1,64}")
 """What a token subject, and so a player id, looks like."""
 
-_BLANK_LETTERS: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Fillers that Unicode counts as letters or symbols, though nothing is seen of them."""
+_UNSEEN: Final = re.compile(r"\b(FILLER|BLANK)\b")
+"""In the names of letters of which nothing is seen: the Hangul fillers, blank hieroglyphs."""
+_MOST_MARKS: Final = 4
+"""On one character; living scripts need three at most, and a stack of more covers other lines."""
 
 
 class Role(StrEnum):
@@ -103,22 +107,79 @@ class Identity:
         return not self.roles.isdisjoint(roles)
 
 
+class NameUnfit(InvalidField):
+    """A name cannot be shown; metadata ``character`` names the character that is refused."""
+
+    def __init__(self, character: str, why: str) -> None:
+        self.metadata: Mapping[str, str] = {"character": _named(character)} if character else {}
+        super().__init__((FieldViolation("name", f"{_named(character)} {why}".strip()),))
+
+
 def display_name(text: str) -> str:
-    """The name as it may be shown to others: in one line, and without what steers a terminal or
-    turns the direction of text.
+    """The name as it may be shown to others: in one line, and without what steers a terminal,
+    turns the direction of text or covers other lines.
 
-    Control and format characters, surrogates and unassigned ones are dropped, white space becomes
-    single spaces within; "" where nothing visible is left.
+    Control and format characters, surrogates and unassigned ones are dropped, and so are marks
+    beyond the fourth on one character or on none. White space becomes single spaces within; ""
+    where no letter or number is left that can be seen.
     """
-    kept = "".join(character for character in text if _is_kept(character))
-    name = " ".join(kept.split())
-    return name if any(unicodedata.category(each)[0] in "LNPS" for each in name) else ""
+    name = _without_stacks(_one_line(text))
+    return name if any(map(_is_seen, name)) else ""
 
 
-def _is_kept(character: str) -> bool:
-    if character.isspace():
-        return True  # ends of lines and paragraphs too: they part words, and become spaces
-    return unicodedata.category(character)[0] != "C" and character not in _BLANK_LETTERS
+def fit_name(text: str, most_chars: int) -> str:
+    """The name that somebody chose, as it is shown; what is longer is cut.
+
+    What steers goes without a word, since keyboards and messengers put it in.
+
+    Raises:
+        NameUnfit: it has no letter and no number that can be seen, or stacks of marks.
+    """
+    line = _one_line(text)[:most_chars].strip()
+    kept = _without_stacks(line)
+    if len(kept) < len(line):
+        first = next((at for at, each in enumerate(kept) if each != line[at]), len(kept))
+        why = f"is one mark too many: a character carries at most {_MOST_MARKS}, and a space none"
+        raise NameUnfit(line[first], why)
+    if not any(map(_is_seen, kept)):
+        blank = (kept or text.strip())[:1]
+        why = "is no letter or number that can be seen, and the name has none: type at least one"
+        raise NameUnfit(blank, why if blank else "is empty: type at least one letter or number")
+    return kept
+
+
+def _one_line(text: str) -> str:
+    """Without what steers; ends of lines and paragraphs part words too, and become spaces."""
+    kept = (each for each in text if each.isspace() or unicodedata.category(each)[0] != "C")
+    return " ".join("".join(kept).split())
+
+
+def _without_stacks(text: str) -> str:
+    """Without marks beyond the fourth on one character, and those on a space or on nothing."""
+    kept, room = [], 0
+    for each in text:
+        is_mark = unicodedata.category(each) in ("Mn", "Me")
+        if not is_mark:
+            room = 0 if each.isspace() else _MOST_MARKS
+        elif room:
+            room -= 1
+        else:
+            continue
+        kept.append(each)
+    return "".join(kept)
+
+
+def _is_seen(character: str) -> bool:
+    """Whether it is a letter or a number, and not a blank one."""
+    is_letter = unicodedata.category(character)[0] in "LN"
+    return is_letter and not _UNSEEN.search(unicodedata.name(character, ""))
+
+
+def _named(character: str) -> str:
+    """A character as people can look it up, such as ``U+0041 LATIN CAPITAL LETTER A``."""
+    if not character:
+        return ""
+    return f"U+{ord(character):04X} {unicodedata.name(character, '')}".strip()
 
 
 _current: ContextVar[Identity | None] = ContextVar("okey_identity", default=None)

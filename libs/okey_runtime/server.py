@@ -202,7 +202,9 @@ class ServiceServer:
         security = self._security
         if tls_name and isinstance(security, ClientTls):
             security = security.named(tls_name)
-        return open_channel(address, token=token, idempotent=idempotent, security=security)
+        return open_channel(
+            address, token=token, idempotent=idempotent, security=security, shares=False
+        )
 
     @property
     def security(self) -> Security:

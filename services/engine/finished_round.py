@@ -20,7 +20,7 @@ from services.engine.errors import NoSuchRound, RoundNotEnded
 from services.engine.record import Row
 from services.engine.wire import event_message
 
-KEPT_BYTES: Final = 32 << 20
+KEPT_BYTES: Final = 16 << 20
 """How much memory the kept answers may take; one has about 10 kB."""
 
 

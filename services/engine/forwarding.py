@@ -196,10 +196,11 @@ class Forwarding:
             answer = await asking
         except grpc.aio.AioRpcError as error:
             failure = from_rpc_error(error)
-            FORWARDED.labels(failure.reason or failure.code.name).inc()
+            reason = failure.reason if failure.has_own_reason else failure.code.name
+            FORWARDED.labels(reason).inc()
             if failure.reason in _ELSEWHERE:
                 raise NotOwner(table_id, owner.engine, owner.address) from error
-            if failure.code is grpc.StatusCode.UNAVAILABLE and not failure.reason:
+            if failure.code is grpc.StatusCode.UNAVAILABLE and not failure.has_own_reason:
                 raise OwnerAway(
                     f"engine {owner.engine} has table {table_id} and does not answer; if it is "
                     "dead, another one has its tables within seconds: send the same request again"

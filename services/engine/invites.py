@@ -16,6 +16,7 @@ from okey.errors import Exhausted, Forbidden, OkeyError, Unavailable
 from okey.table.state import TableState
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Identity
+from okey_runtime.typed_codes import folded
 from services.engine.actor import TableActor
 from services.engine.invite_store import InviteStore
 from services.engine.metrics import INVITES_REFUSED
@@ -29,8 +30,6 @@ TRY_EVERY_MS: Final = 60_000
 _CALLERS_KEPT: Final = 10_000
 _KNOWN_KEPT: Final = 10_000
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-# What people read or type for another character of the alphabet, and what groups are parted by.
-_AS_MEANT: Final = str.maketrans({"O": "0", "I": "1", "L": "1", "-": None, " ": None})
 
 
 class InviteRequired(Forbidden):
@@ -73,8 +72,17 @@ def code_hash(table_id: str, code: str) -> bytes:
 
     80 random bits cannot be guessed from it, so nothing slower is needed.
     """
-    plain = code.upper().translate(_AS_MEANT)
-    return hashlib.sha256(f"invite\0{table_id}\0{plain}".encode()).digest()
+    return hashlib.sha256(f"invite\0{table_id}\0{folded(code)}".encode()).digest()
+
+
+def refuse_malformed(code: str) -> None:
+    """Return if the text can be a code, once it is folded. Raises ``InviteWrong``."""
+    fitting = sum(each in _ALPHABET for each in folded(code))
+    if fitting != CODE_CHARS or len(folded(code)) != CODE_CHARS:
+        raise InviteWrong(
+            f"an invite code has {CODE_CHARS} digits and letters, without I, L, O and U; this one "
+            f"has {fitting} of them among {len(code)} characters: look at it again"
+        )
 
 
 def _counted(refusal: OkeyError) -> OkeyError:
@@ -161,10 +169,11 @@ class Invites:
         actor = await self._get(table_id)
         if not actor.table.config.is_private or actor.table.seat_of(knock.player) >= 0:
             return actor
-        if not knock.invite:
+        if not folded(knock.invite):
             raise _counted(
                 InviteRequired(f"table {table_id} is private: send the invite code of its maker")
             )
+        self._refuse_malformed(knock)
         shown = (knock.caller, code_hash(table_id, knock.invite))
         if shown in self._known:
             self._known.move_to_end(shown)
@@ -177,6 +186,13 @@ class Invites:
         while len(self._known) > _KNOWN_KEPT:
             self._known.popitem(last=False)
         return await self._get(table_id)  # it may have been let go meanwhile
+
+    def _refuse_malformed(self, knock: Knock) -> None:
+        """What can be no code is a slip of the hand, and costs no try."""
+        try:
+            refuse_malformed(knock.invite)
+        except InviteWrong as error:
+            raise _counted(error) from None
 
     async def _is_right(self, table_id: str, shown: tuple[str, bytes]) -> bool:
         """Whether the code is the table's; a wrong one costs its caller a try."""

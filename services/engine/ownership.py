@@ -120,6 +120,10 @@ class Ownership:
         owner = self.board.owner_of(shard) if self.board.places else None
         return owner.address if owner is not None and owner.engine != self.engine else ""
 
+    def is_readable(self, kind: type[Event]) -> bool:
+        """Whether every living member can read events of this kind."""
+        return not self._unreadable & self._kinds.numbers([kind])
+
     def refuse_unreadable(self, events: Iterable[Event]) -> None:
         """Raise ``EventNotReadable`` where a member that lives could not read one of them."""
         if self._unreadable and self._unreadable & self._kinds.written(events):

@@ -98,6 +98,13 @@ class PlayerCommands:
         accepted = await self._ask(actor, player, message)
         return engine_pb2.ForfeitResponse(seq=accepted.seq)
 
+    async def claim_match(
+        self, actor: TableActor, player: str, message: engine_pb2.ClaimMatchRequest
+    ) -> engine_pb2.ClaimMatchResponse:
+        """End the match as its winner (K9)."""
+        accepted = await self._ask(actor, player, message)
+        return engine_pb2.ClaimMatchResponse(seq=accepted.seq)
+
     async def return_to_seat(
         self, actor: TableActor, player: str, message: engine_pb2.ReturnToSeatRequest
     ) -> engine_pb2.ReturnToSeatResponse:
@@ -183,6 +190,7 @@ def _command_of(player: str, message: Message) -> c.Command:
 _SIMPLE: Final[dict[type[Message], Callable[[str], c.Command]]] = {
     engine_pb2.LeaveSeatRequest: c.LeaveSeat,
     engine_pb2.ForfeitRequest: c.Forfeit,
+    engine_pb2.ClaimMatchRequest: c.ClaimMatch,
     engine_pb2.ReturnToSeatRequest: c.ReturnToSeat,
     engine_pb2.PlayOnRequest: c.PlayOn,
 }

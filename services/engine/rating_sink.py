@@ -1,4 +1,4 @@
-"""What the rating service is told of a table's events (R1..R5)."""
+"""What the rating service is told of a table's events (R1..R7)."""
 
 from typing import Final, assert_never
 
@@ -115,6 +115,8 @@ def _match(
         result=result,
         ended_ms=at_ms,
         rules_version=config.rules.version,
+        # A table of an earlier rule set is reported as it always was, so that a repetition is one.
+        is_private=config.is_private and config.rules.unrated_private_tables,
     )
 
 

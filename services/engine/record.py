@@ -69,7 +69,11 @@ class EventKinds:
 
     def written(self, events: Iterable[Event]) -> frozenset[int]:
         """The kinds of these events, as the journal numbers them."""
-        return frozenset(_NUMBERS[type(event).__name__] for event in events)
+        return self.numbers(map(type, events))
+
+    def numbers(self, kinds: Iterable[type[Event]]) -> frozenset[int]:
+        """The numbers of these kinds."""
+        return frozenset(_NUMBERS[kind.__name__] for kind in kinds)
 
     def decode(self, payload: bytes) -> tuple[Event, ...]:
         """As ``decode_events``; a kind that is off is not known here either."""

@@ -12,10 +12,10 @@ from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
 from okey.bots.evaluate import Goal, arrange_towards
 from okey.rules.arrange import Arrangement
-from okey.rules.rule_set import RuleSet
 from okey.rules.tile import Tile
 from okey.rules.variant import BotLevel, Mode, Variant
 from okey.table import commands as c
+from okey.table import events as e
 from okey.table.config import TableConfig
 from okey_runtime.access import AccessTable
 from okey_runtime.clock import Clock
@@ -60,6 +60,7 @@ ACCESS: Final = AccessTable.of(
         "AddNonce": _PLAYER,
         "Act": _PLAYER,
         "Forfeit": _PLAYER,
+        "ClaimMatch": _PLAYER,
         "ReturnToSeat": _PLAYER,
         "PlayOn": _PLAYER,
         "GetTable": _WATCHERS,
@@ -111,7 +112,6 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         self._rounds = FinishedRounds(journal)
         self._clock = clock
         self._settings = settings
-        self._rules = settings.rules()
         self._address = address
         self._commands = PlayerCommands(settings.hold_wait_ms, settings.command_timeout_ms)
         self._attaching = Attaching(settings.engine_name, invites, routes)
@@ -134,7 +134,7 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         """Make a table; the player takes seat 0 (W1)."""
         refuse_in_maintenance(self._tables.maintenance.is_on)
         self._shedding.refuse_if_busy()
-        config = _config(request, self._rules, self._settings)
+        config = _config(request, self._tables.is_readable(e.MatchClaimed), self._settings)
         actor, accepted = await self._tables.open(
             c.OpenTable(config, request.player),
             request_of(request.player, request, request.request_id),
@@ -188,6 +188,14 @@ class TableServicer(engine_pb2_grpc.TableServiceServicer):
         """Give the match up."""
         actor = await self._tables.get(request.table_id)
         return await self._commands.forfeit(actor, current_identity().player, request)
+
+    @forwarded
+    async def ClaimMatch(
+        self, request: engine_pb2.ClaimMatchRequest, context: Context
+    ) -> engine_pb2.ClaimMatchResponse:
+        """End the match as its winner."""
+        actor = await self._tables.get(request.table_id)
+        return await self._commands.claim_match(actor, current_identity().player, request)
 
     @forwarded
     async def ReturnToSeat(
@@ -343,7 +351,7 @@ def _player_in(named: str) -> str:
 
 
 def _config(
-    request: engine_pb2.OpenTableRequest, rules: RuleSet, settings: EngineSettings
+    request: engine_pb2.OpenTableRequest, can_all_read: bool, settings: EngineSettings
 ) -> TableConfig:
     return TableConfig(
         table_id=_table_id(request.player, request.request_id),
@@ -355,7 +363,7 @@ def _config(
         start_points=request.start_points,
         bot_level=BotLevel(request.bot_level or BotLevel.NORMAL),
         house_fill_after_ms=settings.hurried_ms(request.house_fill_after_ms),
-        rules=rules,
+        rules=settings.rules(can_all_read=can_all_read),
         is_private=request.is_private,
     )
 

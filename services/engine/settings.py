@@ -5,9 +5,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from okey.rules.rule_set import DEFAULT_RULE_SET, RuleSet
+from okey.rules.rule_set import DEFAULT_RULE_SET, RULE_SET_2026_11, RULE_SETS, RuleSet
 from okey_runtime.config import ServiceSettings, refuse_in_production
 from okey_runtime.keys import KeyFileBroken
 from okey_runtime.production import Unsafe
@@ -57,6 +57,10 @@ class EngineSettings(ServiceSettings):
     """How many rows may wait for the database before they are."""
     most_streams: int = Field(default=20_000, ge=1)
     """How many streams may be open at once."""
+    rules_version: str = DEFAULT_RULE_SET.version
+    """The rule set of new tables. An older one serves while wallet or rating replicas that do not
+    know the newest are still running; a table keeps the one that it was opened with.
+    """
     single_session: bool = False
     """Whether a player who comes to a table with a newer session's token ends the older session."""
 
@@ -97,6 +101,14 @@ class EngineSettings(ServiceSettings):
                 "OKEY_SEAL_KEYS_FILE to its file, or readers of the database learn tiles"
             )
 
+    @field_validator("rules_version")
+    @classmethod
+    def _is_known(cls, version: str) -> str:
+        if version not in RULE_SETS:
+            known = ", ".join(RULE_SETS)
+            raise ValueError(f"OKEY_RULES_VERSION is {version!r}: this engine knows {known}")
+        return version
+
     @model_validator(mode="after")
     def _is_renewed_in_time(self) -> Self:
         if 2 * self.renew_ms > self.lease_ms:
@@ -118,14 +130,18 @@ class EngineSettings(ServiceSettings):
             "bots": self.bots_address,
         }
 
-    def rules(self) -> RuleSet:
-        """The rule set of new tables, its times divided by the clock factor."""
+    def rules(self, *, can_all_read: bool = True) -> RuleSet:
+        """The rule set of new tables, its times divided by the clock factor.
+
+        ``can_all_read`` says that every living engine can read tables of this release.
+        """
+        chosen = RULE_SETS[self.rules_version] if can_all_read else RULE_SET_2026_11
         if self.clock_factor == 1:
-            return DEFAULT_RULE_SET
+            return chosen
         numbers: dict[str, Any] = {
             field.name: self.hurried_ms(value) if field.name.endswith("_ms") else value
-            for field in fields(DEFAULT_RULE_SET)
-            for value in [getattr(DEFAULT_RULE_SET, field.name)]
+            for field in fields(chosen)
+            for value in [getattr(chosen, field.name)]
         }
         return RuleSet(**numbers)
 

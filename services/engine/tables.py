@@ -71,6 +71,7 @@ class Tables:
         self.recovery: Final = Recovery(clock, self.load)
         self._ai = ai
         self._ownership = ownership
+        self.is_readable: Final = ownership.is_readable
         self._actors = Actors()
         self._loads: dict[str, asyncio.Task[TableActor]] = {}
         self._reloads = Reloads(self._load_lost)

@@ -159,6 +159,7 @@ class GatewayApp:
             settings.proxies,
             self._web_tls(),
             Buckets(_CONTROL_PER_S, _CONTROL_BURST, host.clock),
+            Buckets(settings.gateway_opens_per_s, settings.gateway_opens_burst, host.clock),
             request_ms=settings.gateway_request_ms,
             answer_ms=settings.gateway_answer_ms,
             hello_ms=settings.gateway_hello_ms,

@@ -23,7 +23,7 @@ async def sign_in(request: Request, guests: Guests | None, callers: Callers) -> 
     """A guest's token: a new guest's, or that of the one whose token the request has.
 
     Raises:
-        GuestsNotOffered, MalformedRequest, RequestTooLarge, InvalidField, TokenInvalid,
+        GuestsNotOffered, NotAGuest, MalformedRequest, RequestTooLarge, InvalidField, TokenInvalid,
             TokenExpired, TooManyBadTokens: no token.
     """
     if guests is None:
@@ -50,7 +50,7 @@ async def call(request: Request, client: OkeyClient, callers: Callers, gate: Gat
     caller = callers.verify(token, _address(request))
     gate.refuse_if_too_often(caller, rpc.path)
     body = await body_of(request, most_json_bytes(rpc.path))
-    message = from_json(body, rpc.request())
+    message = from_json(body, rpc.request(), is_reading=rpc.is_reading)
     adopt_trace(())
     with speaking_with(token), log_context(player_id=caller.subject):
         return answer(encode(await client.call(rpc.home, rpc.at, message)))

@@ -1,5 +1,6 @@
 """What browsers are told of a failure: one object, whatever it was, and an HTTP status."""
 
+from dataclasses import asdict
 from typing import Final
 
 import grpc
@@ -45,6 +46,8 @@ def error_object(failure: RpcFailure) -> Json:
     }
     if failure.retry_after_ms is not None:
         told["retry_after_ms"] = failure.retry_after_ms
+    if failure.violations:
+        told["violations"] = [asdict(each) for each in failure.violations]
     return told
 
 

@@ -14,6 +14,7 @@ from okey_runtime.identity import Identity
 from services.gateway.encoding import encode
 from services.gateway.ending import Ending
 from services.gateway.failures import error_object
+from services.gateway.page_files import page_build
 from services.gateway.wire import Json, read_object
 
 TABLE: Final = "table"
@@ -44,6 +45,7 @@ def welcome(player: Identity, now_ms: int) -> str:
         "name": player.name,
         "expires_at_ms": player.expires_ms,
         "server_time_ms": now_ms,
+        "page_build": page_build(),
     }
     return _frame(welcome=told)
 

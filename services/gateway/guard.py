@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from okey.errors import OkeyError
+from okey_runtime.bad_tokens import TooManyBadTokens
 from okey_runtime.errors import RpcFailure
 from services.gateway.answers import refusal
 from services.gateway.failures import failure_for
@@ -51,6 +52,9 @@ HEADERS: Final[Mapping[str, str]] = {
 
 HTTPS_ONLY: Final[Mapping[str, str]] = {"strict-transport-security": "max-age=31536000"}
 """With every answer where browsers speak HTTPS: for a year they use nothing else."""
+
+_ENDS_CONNECTION: Final = (AddressBusy, TooManyBadTokens)
+"""Refusals after which an address asks over a new connection, if at all."""
 
 _NOBODY_THERE: Final = 499
 """What a request is counted as whose client has gone before its answer."""
@@ -96,7 +100,10 @@ class Guard:
             unfit.headers["connection"] = "close"
             await unfit(scope, receive, send_with_headers)
         except (OkeyError, RpcFailure) as error:
-            await refusal(failure_for(error))(scope, receive, send_with_headers)
+            refused = refusal(failure_for(error))
+            if isinstance(error, _ENDS_CONNECTION):
+                refused.headers["connection"] = "close"
+            await refused(scope, receive, send_with_headers)
         except ClientDisconnect:
             pass  # in the middle of its request: there is nobody to answer
         if scope["type"] == "http":

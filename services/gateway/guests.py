@@ -9,11 +9,11 @@ from typing import Final
 
 from joserfc.jwk import OKPKey
 
-from okey.errors import NotFound
+from okey.errors import Forbidden, NotFound, quoted
 from okey_runtime.auth import mint
 from okey_runtime.clock import Clock
 from okey_runtime.errors import FieldViolation, InvalidField
-from okey_runtime.identity import Identity, Role, display_name
+from okey_runtime.identity import Identity, Role, fit_name
 
 _PREFIX: Final = "guest-"
 _NAME_CHARS: Final = 24
@@ -23,6 +23,12 @@ class GuestsNotOffered(NotFound):
     """Players bring a token of the identity provider here."""
 
     reason = "GUESTS_NOT_OFFERED"
+
+
+class NotAGuest(Forbidden):
+    """A player of the identity provider asks for a guest's token: that would be another player."""
+
+    reason = "NOT_A_GUEST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +54,18 @@ class Guests:
         """A new guest, or the known one again.
 
         Raises:
-            InvalidField: nobody can be shown under that name.
+            InvalidField, NameUnfit: nobody can be shown under that name.
+            NotAGuest: the known one is a player of the identity provider.
         """
-        shown = display_name(name)[:_NAME_CHARS].strip() if isinstance(name, str) else ""
-        if not shown:
-            rule = f"must be a name that can be seen, of at most {_NAME_CHARS} characters"
-            raise InvalidField((FieldViolation("name", rule),))
-        is_guest = known is not None and known.subject.startswith(_PREFIX)
-        player = known.subject if known is not None and is_guest else _new_guest()
+        if known is not None and not known.subject.startswith(_PREFIX):
+            raise NotAGuest(
+                f"{known.subject} is no guest: renew the token where it was issued, or sign in as "
+                "a guest without it"
+            )
+        if not isinstance(name, str):
+            raise InvalidField((FieldViolation("name", f"is text, not {quoted(name)}"),))
+        shown = fit_name(name, _NAME_CHARS)
+        player = known.subject if known else _new_guest()
         now_ms = self._clock.now_ms()
         token = mint(
             self._key,
@@ -66,7 +76,7 @@ class Guests:
             name=shown,
             audience=self._audience,
             # A token that is renewed goes on with the session, so that it replaces no other.
-            session_id=(known.session_id if known and is_guest else "") or secrets.token_hex(8),
+            session_id=(known.session_id if known else "") or secrets.token_hex(8),
         )
         return GuestSession(token, player, shown, now_ms + self._ttl_ms)
 

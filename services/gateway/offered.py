@@ -16,6 +16,8 @@ from okey.errors import NotFound, quoted
 from okey_client.calls import UnaryMethod
 from okey_runtime.allowlist import PLAYERS, PublishedMethod
 
+_READING: Final = ("ArrangeRack", "Get", "List", "LocateTable", "WhereAmI")
+
 
 class RpcNotOffered(NotFound):
     """The gateway passes no such call on."""
@@ -31,6 +33,11 @@ class Rpc:
     path: str
     request: type[Message]
     response: type[Message]
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether it changes nothing, by its name."""
+        return self.path.rpartition("/")[2].startswith(_READING)
 
     def at(self, channel: grpc.aio.Channel) -> UnaryMethod[Message, Message]:
         """The call on a channel."""

@@ -56,6 +56,10 @@ class GatewaySettings(ServiceSettings):
     """How many WebSocket connections this process may have that have not said who they are."""
     gateway_hellos_per_address: int = Field(default=64, ge=1)
     """How many of them one address may have."""
+    gateway_opens_per_s: int = Field(default=50, ge=1)
+    """How many WebSocket connections one address may open in a second."""
+    gateway_opens_burst: int = Field(default=200, ge=1)
+    """How many of them it may open at once after a pause."""
     gateway_request_ms: int = Field(default=10_000, ge=1)
     """How long a connection may take to send a request in full, or to finish TLS's handshake."""
     gateway_answer_ms: int = Field(default=60_000, ge=1)

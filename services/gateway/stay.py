@@ -30,6 +30,8 @@ class Port:
     tls: WebTls | None
     control: Buckets
     """Control frames that a WebSocket may send."""
+    openings: Buckets
+    """WebSockets that an address may open."""
     request_ms: int
     answer_ms: int
     hello_ms: int

@@ -29,7 +29,7 @@ class Watches:
             case frames.TICKET:
                 shown = self._tickets()
             case frames.TABLES:
-                request = from_json(asked, lobby_pb2.ListTablesRequest())
+                request = from_json(asked, lobby_pb2.ListTablesRequest(), is_reading=True)
                 check_message(request)
                 shown = self._lists(request)
             case _:

@@ -1,12 +1,11 @@
 """The web application: which address does what."""
 
-from pathlib import Path
 from typing import Final
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
@@ -19,9 +18,9 @@ from services.gateway.failures import failure_for
 from services.gateway.guard import HEADERS, HTTPS_ONLY, Guard
 from services.gateway.guests import Guests
 from services.gateway.origins import Origins
+from services.gateway.page_files import PAGE, index_html, page_build
 from services.gateway.session import Session, Shared
 
-PAGE: Final = Path(__file__).with_name("page")
 _LANGUAGES: Final = ("tr", "de", "en")
 
 
@@ -46,7 +45,7 @@ def make_web(
         return response
 
     async def page(request: Request) -> Response:
-        return FileResponse(PAGE / "index.html")
+        return HTMLResponse(index_html())
 
     async def config(request: Request) -> Response:
         return answer(
@@ -54,6 +53,7 @@ def make_web(
                 "has_guests": guests is not None,
                 "languages": _LANGUAGES,
                 "version": platform_version(),
+                "page_build": page_build(),
                 "server_time_ms": shared.clock.now_ms(),
             }
         )

@@ -133,7 +133,11 @@ class BoundedHttp(H11Protocol):
         self._note_request()
 
     def on_response_complete(self) -> None:
-        """The next request has its own time; it may be here already."""
+        """The next request has its own time. A peer that sends it before it has its answer loses
+        the connection: no browser does so, and a hundred at once would hold up all others.
+        """
+        if self.conn.trailing_data[0]:
+            self._stay.drop("PIPELINED")
         self._request_bytes, self._is_serving = 0, False
         self._await_request()
         super().on_response_complete()
@@ -149,6 +153,9 @@ class BoundedHttp(H11Protocol):
         self._is_upgraded = True
         address = self.scope["client"][0] if self.scope["client"] else ""
         port = self._port
+        if port.openings.take(address, ""):
+            self._stay.drop("CROWDED")
+            return
         try:
             self._stay.take(port.hellos, address)
         except AddressBusy:

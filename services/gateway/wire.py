@@ -23,16 +23,20 @@ two make three: as many as the escapes (``\\u015f``) of a character have for one
 """
 
 
-def from_json(content: Json, message: Parsed) -> Parsed:
+def from_json(content: Json, message: Parsed, *, is_reading: bool = False) -> Parsed:
     """The message, filled with an object as ``read_object`` gives it.
+
+    A newer page may send fields that this gateway does not know. Empty ones say nothing, and are
+    ignored; others only in a call that changes nothing (``is_reading``). Elsewhere they are
+    refused: what they ask for, such as privacy, would be left out unsaid.
 
     Raises:
         MalformedRequest: it is no such object.
         InvalidField: a list is longer than its field allows; nothing was made of it.
     """
-    _refuse_long_lists(content, message.DESCRIPTOR)
+    known = _known(content, message.DESCRIPTOR, is_reading)
     try:
-        return json_format.ParseDict(content, message)
+        return json_format.ParseDict(known, message)
     except (json_format.ParseError, OverflowError) as error:  # infinity is no whole number
         raise MalformedRequest(f"{message.DESCRIPTOR.full_name}: {error}") from error
 
@@ -42,22 +46,38 @@ def most_json_bytes(method: str) -> int:
     return max(LEAST_BYTES, _BYTES_FOR_ONE * most_bytes(method))
 
 
-def _refuse_long_lists(content: Json, of: Any) -> None:
-    """Only items of lists are without number in a few bytes, and each costs as much as a field."""
+def _known(content: Json, of: Any, is_reading: bool) -> Json:
+    """Without the unknown fields that may be ignored; those that may not are left to the parser."""
+    known = {}
     for name, value in content.items():
         field = of.fields_by_name.get(name) or of.fields_by_camelcase_name.get(name)
         if field is None:
-            return  # the parser refuses it
-        if isinstance(value, list):
-            rules: Any = field.GetOptions().Extensions[validate_pb2.field]
-            most = rules.repeated.max_items
-            if field.is_repeated and len(value) > most:
-                rule = f"must have at most {most} items, this one has {len(value)}"
-                raise InvalidField((FieldViolation(field.name, rule),))
-        if field.message_type is not None:
-            for each in value if isinstance(value, list) else [value]:
-                if isinstance(each, dict):
-                    _refuse_long_lists(each, field.message_type)
+            # A message that is there says something, though it be empty: such as which command.
+            if not is_reading and (value or isinstance(value, dict)):
+                known[name] = value
+            continue
+        _refuse_long_list(field, value)
+        if field.message_type is None or field.message_type.GetOptions().map_entry:
+            known[name] = value
+        else:
+            known[name] = _known_below(value, field.message_type, is_reading)
+    return known
+
+
+def _known_below(value: Any, of: Any, is_reading: bool) -> Any:
+    if isinstance(value, list):
+        return [_known_below(each, of, is_reading) for each in value]
+    return _known(value, of, is_reading) if isinstance(value, dict) else value
+
+
+def _refuse_long_list(field: Any, value: object) -> None:
+    """Only items of lists are without number in a few bytes, and each costs as much as a field."""
+    if isinstance(value, list) and field.is_repeated:
+        rules: Any = field.GetOptions().Extensions[validate_pb2.field]
+        most = rules.repeated.max_items
+        if len(value) > most:
+            rule = f"must have at most {most} items, this one has {len(value)}"
+            raise InvalidField((FieldViolation(field.name, rule),))
 
 
 def read_object(text: bytes | str) -> Json:

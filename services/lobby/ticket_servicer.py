@@ -1,6 +1,7 @@
 """The half of LobbyService that is about quick match; who calls is told by the token."""
 
 import secrets
+import string
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final
@@ -8,8 +9,10 @@ from typing import Final
 from okey.api.lobby.v1 import lobby_pb2
 from okey.rules.variant import BotLevel
 from okey_runtime.clock import Clock
+from okey_runtime.errors import FieldViolation, InvalidField
 from okey_runtime.identity import current_identity
 from okey_runtime.interceptors import ends_itself
+from okey_runtime.typed_codes import folded
 from services.lobby.asking import Asking
 from services.lobby.caller import Context, authorization_of
 from services.lobby.limits import Kind, Limits
@@ -47,6 +50,7 @@ class TicketServicer:
     ) -> lobby_pb2.EnqueueTicketResponse:
         """One live ticket a player; who sits already is led back (W3)."""
         caller = current_identity()
+        party_code = _party_code(request)
         await self._limits.count(Kind.ASKING, caller.subject, request)
         terms = terms_from(request.terms)
         terms.check(BotLevel.NORMAL, request.house_fill_after_ms)
@@ -56,7 +60,7 @@ class TicketServicer:
             ticket_id=secrets.token_hex(12),
             terms=terms,
             house_fill_after_ms=request.house_fill_after_ms,
-            party_code=request.party_code or _new_code(request),
+            party_code=party_code,
             opens_party=request.open_party,
         )
         ticket = await self._quick.asking.ticket_for(wish, authorization_of(context))
@@ -66,7 +70,12 @@ class TicketServicer:
         self, request: lobby_pb2.GetTicketRequest, context: Context
     ) -> lobby_pb2.GetTicketResponse:
         """The newest ticket, kept alive."""
-        ticket = await self._tickets.touch(current_identity().subject)
+        try:
+            ticket = await self._tickets.touch(current_identity().subject)
+        except TicketNotFound:
+            if not request.may_be_none:
+                raise
+            return lobby_pb2.GetTicketResponse()
         return lobby_pb2.GetTicketResponse(ticket=self._shown(ticket))
 
     @ends_itself
@@ -92,5 +101,16 @@ class TicketServicer:
         return ticket_to(ticket, self._quick.window, self._quick.clock.now_ms())
 
 
-def _new_code(request: lobby_pb2.EnqueueTicketRequest) -> str:
-    return secrets.token_hex(_CODE_BYTES) if request.open_party else ""
+def _party_code(request: lobby_pb2.EnqueueTicketRequest) -> str:
+    """A new code for who opens a party, the one that was typed for who joins it, else ""."""
+    if request.open_party:
+        return secrets.token_hex(_CODE_BYTES)
+    code = folded(request.party_code).lower()
+    fitting = sum(each in string.hexdigits for each in code)
+    if request.party_code and not fitting == len(code) == 2 * _CODE_BYTES:
+        rule = (
+            f"has {2 * _CODE_BYTES} digits and letters from a to f; this one has {fitting} of them "
+            f"among {len(request.party_code)} characters"
+        )
+        raise InvalidField((FieldViolation("party_code", rule),))
+    return code

@@ -6,7 +6,7 @@ from pathlib import Path
 import grpc
 
 from okey.api.rating.v1 import rating_pb2_grpc
-from okey.rules.rule_set import DEFAULT_RULE_SET
+from okey.rules.rule_set import DEFAULT_RULE_SET, RULE_SETS
 from okey_runtime.access import AccessTable
 from okey_runtime.checks import peer_check, tell_database
 from okey_runtime.database import Database
@@ -61,7 +61,7 @@ class RatingApp:
         have_schema = migrate if self._settings.migrates_itself else check_schema
         await until_there(lambda: have_schema(url, MIGRATIONS))
         self._database = Database(url, connections=self._settings.database_connections)
-        rules = RuleBook(DEFAULT_RULE_SET)
+        rules = RuleBook(DEFAULT_RULE_SET, RULE_SETS.values())
         store = RatingStore(self._database, rules)
         servicer = RatingServicer(store, rules, host.clock)
         rating_pb2_grpc.add_RatingServiceServicer_to_server(servicer, host.grpc)

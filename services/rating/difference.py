@@ -20,6 +20,7 @@ class DifferenceKind(IntEnum):
     COUNT = 8
     EVENT = 9
     SEASON = 11
+    MEETING = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,6 +69,7 @@ class MatchRecord:
     outcome: Outcome
     ended_ms: int
     rules_version: str = ""
+    is_private: bool = False
 
     def __post_init__(self) -> None:
         people = self.people()
@@ -82,6 +83,10 @@ class MatchRecord:
     def people(self) -> list[str]:
         """The players at the start, in seat order."""
         return [seat.player_id for seat in self.seats if seat is not None]
+
+    def owners(self) -> dict[int, str]:
+        """The players at the start, by seat."""
+        return {seat: owner.player_id for seat, owner in enumerate(self.seats) if owner}
 
     def quitters(self) -> dict[str, int]:
         """Whose forfeit this match knows of, with the seat."""
@@ -99,8 +104,11 @@ class MatchRecord:
         if isinstance(self.outcome, KlasikWon):
             outcome["remaining_points"] = self.outcome.remaining_points
         seats = [seat and [seat.player_id, seat.departure.name] for seat in self.seats]
+        # Named only where it is so, as in the records from before it could be.
+        private = {"is_private": True} if self.is_private else {}
         return _canonical(
-            {
+            private
+            | {
                 "table_id": self.table_id,
                 "match_id": self.match_id,
                 "variant": self.variant.name,
@@ -126,6 +134,7 @@ class MatchRecord:
             outcome=_outcome_of(found["outcome"]),
             ended_ms=ended_ms,
             rules_version=rules_version,
+            is_private=found.get("is_private", False),
         )
 
 

@@ -13,6 +13,7 @@ from okey.rating import Ladder, Participant, RatedMatch, rate_forfeit, rate_matc
 from okey.rules.rule_set import RuleSet
 from services.rating.booking import Booking, book
 from services.rating.history import find_record, read_forfeiters, read_recorded
+from services.rating.meetings import count_meetings, keep_meetings
 from services.rating.record import (
     ForfeitContradicted,
     ForfeitRecord,
@@ -56,11 +57,14 @@ def record_match(connection: Connection, record: MatchRecord, book_of_rules: Rul
             )
         return read_recorded(connection, earlier.record_id)
     _record_forfeits_of(connection, record, season, rules)
+    owners = record.owners()
     entries = read_entries(connection, ladders, record.people(), rules)
+    window_ms = rules.meetings_window_ms
+    before = count_meetings(connection, owners, record.ended_ms, window_ms)
     changes = {}
     for ladder, of_ladder in entries.items():
         rated = _rated_match(connection, record, ladder, of_ladder, season)
-        changes[ladder] = rate_match(rated, record.outcome, rules)
+        changes[ladder] = rate_match(rated, record.outcome, rules, before)
     record_id = _insert_record(
         connection, record.match_id, _NO_PLAYER, content, record.ended_ms, rules
     )
@@ -69,10 +73,13 @@ def record_match(connection: Connection, record: MatchRecord, book_of_rules: Rul
         season=season,
         match_id=record.match_id,
         occurred_ms=record.ended_ms,
-        owners={seat: owner.player_id for seat, owner in enumerate(record.seats) if owner},
+        owners=owners,
         rules=rules,
     )
     book(connection, booking, changes, entries)
+    if window_ms:
+        # Who met is the same on every ladder.
+        keep_meetings(connection, record_id, record.ended_ms, owners, changes[Ladder.OVERALL])
     return read_recorded(connection, record_id)
 
 
@@ -176,7 +183,7 @@ def _rated_match(
         Participant(standings[owner.player_id], owner.departure) if owner else None
         for owner in record.seats
     )
-    return RatedMatch(record.variant, record.mode, seats)
+    return RatedMatch(record.variant, record.mode, seats, record.is_private)
 
 
 def _insert_record(

@@ -27,6 +27,7 @@ from okey.rating.rate import MatchRating
 from okey.rules.rule_set import RuleSet
 from services.rating.difference import Difference, DifferenceKind, Progress, Tell
 from services.rating.history import changed
+from services.rating.meetings import count_meetings, met, read_meetings
 from services.rating.record import (
     ForfeitRecord,
     MatchRecord,
@@ -54,6 +55,7 @@ class _Page:
     sinks: dict[int, Counter[tuple[int, str]]] = field(default_factory=lambda: defaultdict(Counter))
     forfeits: dict[tuple[str, int, str], RatingChanged] = field(default_factory=dict)
     unreadable: list[Difference] = field(default_factory=list)
+    meetings: dict[int, set[tuple[str, str, int]]] = field(default_factory=dict)
 
 
 def rerate(connection: Connection, rules: RuleBook, tell: Tell) -> Iterator[Difference]:
@@ -64,7 +66,7 @@ def rerate(connection: Connection, rules: RuleBook, tell: Tell) -> Iterator[Diff
     while page := _read(connection, last):
         yield from page.unreadable
         for record in page.records:
-            yield from _compare(record, page, known, rules)
+            yield from _compare(connection, record, page, known, rules)
         done += len(page.records)
         last = page.records[-1].record_id
         tell(Progress(STEP, done, total))
@@ -87,6 +89,7 @@ def _read(connection: Connection, after: int) -> _Page | None:
             page.unreadable.append(_unreadable(row, error))
     for row in connection.execute(select(sink_postings).where(sink_postings.c.record_id.in_(ids))):
         page.sinks[row.record_id][row.ladder, row.sink] += row.amount_milli
+    page.meetings = read_meetings(connection, ids)
     matches = {row.match_id for row in found}
     for row in connection.execute(
         select(history).where(
@@ -110,12 +113,17 @@ def _unreadable(row: _Record, error: ValueError) -> Difference:
 
 
 def _compare(
-    record: _Record, page: _Page, known: Sequence[Season], rules: RuleBook
+    connection: Connection,
+    record: _Record,
+    page: _Page,
+    known: Sequence[Season],
+    rules: RuleBook,
 ) -> Iterator[Difference]:
     subject = f"event {record.record_id}"
     stored = page.changes[record.record_id]
     try:
-        anew = _rate(record, stored, page, known, rules.of(record.rules_version))
+        of_record = rules.of(record.rules_version)
+        anew = _rate(connection, record, stored, page, known, of_record)
     except (OkeyError, ValueError, KeyError, TypeError) as error:
         yield Difference(
             kind=DifferenceKind.EVENT, subject=f"{subject}: {error}", match_id=record.match_id
@@ -129,6 +137,9 @@ def _compare(
             if change.kind is ChangeKind.SEASON_RESET:
                 expected[ladder, Sink.SEASONS] -= change.delta_milli
         yield from _compare_changes(record, ladder, owners, rating, of_ladder)
+        if ladder is Ladder.OVERALL:
+            counted = met(owners, rating) if of_record.meetings_window_ms else []
+            yield from _compare_meetings(record, counted, page)
     sinks = page.sinks[record.record_id]
     for key in sorted(expected.keys() | sinks.keys()):
         if expected[key] != sinks[key]:
@@ -140,6 +151,23 @@ def _compare(
                 expected=expected[key],
                 actual=sinks[key],
             )
+
+
+def _compare_meetings(
+    record: _Record, counted: Sequence[tuple[str, str]], page: _Page
+) -> Iterator[Difference]:
+    """R7: who met by the event must be who was rated against each other by it, at its time."""
+    expected = {(low, high, record.occurred_ms) for low, high in counted}
+    actual = page.meetings.get(record.record_id, set())
+    if expected != actual:
+        odd = sorted(f"{low} and {high}" for low, high, _ in expected ^ actual)
+        yield Difference(
+            kind=DifferenceKind.MEETING,
+            subject=f"event {record.record_id}: {odd[0]}",
+            match_id=record.match_id,
+            expected=len(expected),
+            actual=len(actual),
+        )
 
 
 def _compare_changes(
@@ -191,6 +219,7 @@ def _compare_changes(
 
 
 def _rate(
+    connection: Connection,
     record: _Record,
     stored: list[RatingChanged],
     page: _Page,
@@ -215,12 +244,18 @@ def _rate(
     match = MatchRecord.of_content(record.content, record.occurred_ms, record.rules_version)
     if match.match_id != record.match_id:
         raise ValueError(f"its content is that of match {match.match_id}")
-    owners = {seat: owner.player_id for seat, owner in enumerate(match.seats) if owner}
+    owners = match.owners()
+    before = count_meetings(
+        connection, owners, match.ended_ms, rules.meetings_window_ms, record.record_id
+    )
     return {
         ladder: (
             owners,
             rate_match(
-                _rated_match(match, ladder, stored, page, known, rules), match.outcome, rules
+                _rated_match(match, ladder, stored, page, known, rules),
+                match.outcome,
+                rules,
+                before,
             ),
         )
         for ladder in ladders_of(match.variant)
@@ -257,4 +292,4 @@ def _rated_match(
         Participant(before.get(owner.player_id, start), owner.departure) if owner else None
         for owner in match.seats
     )
-    return RatedMatch(match.variant, match.mode, seats)
+    return RatedMatch(match.variant, match.mode, seats, match.is_private)

@@ -1,7 +1,7 @@
 """The tables of the rating database; the migrations make them, this module names them for queries.
 
-``records`` and ``seasons`` are the events, ``history`` and ``sink_postings`` what they changed:
-nothing of these is changed or deleted, but that a season ends. The rest is derived from them.
+``records`` and ``seasons`` are the events, ``history``, ``meetings`` and ``sink_postings`` what
+they changed: nothing of these is changed or deleted, but that a season ends. The rest is derived.
 
 A record's id is drawn after its players are locked, so the ids of two records that share a player
 stand in the order of their effects.
@@ -119,6 +119,18 @@ history: Final = Table(
 )
 
 history_by_record: Final = Index("history_by_record", history.c.record_id)
+
+# Who was rated against whom by a match, an id that sorts lower first: what R7 counts.
+meetings: Final = Table(
+    "meetings",
+    metadata,
+    Column("low_player", _PlayerId, primary_key=True),
+    Column("high_player", _PlayerId, primary_key=True),
+    Column("ended_ms", BigInteger, primary_key=True, autoincrement=False),
+    Column("record_id", _RecordId, ForeignKey("records.record_id"), primary_key=True),
+)
+
+meetings_by_record: Final = Index("meetings_by_record", meetings.c.record_id)
 
 sink_postings: Final = Table(
     "sink_postings",

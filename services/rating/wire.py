@@ -55,6 +55,7 @@ def match_from(request: rating_pb2.RecordMatchRequest) -> MatchRecord:
         outcome=_outcome_from(request.result),
         ended_ms=request.ended_ms,
         rules_version=request.rules_version,
+        is_private=request.is_private,
     )
 
 

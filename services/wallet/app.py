@@ -9,7 +9,7 @@ from pydantic import Field, SecretStr
 
 from okey.api.wallet.v1 import wallet_pb2_grpc
 from okey.money.journal import MAX_CHIPS
-from okey.rules.rule_set import DEFAULT_RULE_SET
+from okey.rules.rule_set import DEFAULT_RULE_SET, RULE_SETS
 from okey_runtime.access import AccessTable
 from okey_runtime.checks import peer_check, tell_database
 from okey_runtime.config import Environment, ServiceSettings
@@ -162,7 +162,7 @@ class WalletApp:
         await until_there(lambda: self._have_schema(url))
         database = self._database = Database(url, connections=settings.database_connections)
         house = House(
-            rule_sets={DEFAULT_RULE_SET.version: DEFAULT_RULE_SET},
+            rule_sets=RULE_SETS,
             current_version=DEFAULT_RULE_SET.version,
             welcome_chips=settings.opening_chips,
             approval_limit_chips=settings.approval_limit,

@@ -144,9 +144,13 @@ class Books:
         """The balance of an account that this transaction has locked, in chips."""
         return self._known(account).balance
 
+    def is_closed(self, account: Account) -> bool:
+        """Whether nothing is booked any more on an account that this transaction has locked."""
+        return self._known(account).is_closed
+
     def refuse_if_closed(self, account: Account) -> None:
         """Return for an account that is open. Raises ``AccountClosed``."""
-        if self._known(account).is_closed:
+        if self.is_closed(account):
             raise AccountClosed(f"{account} is closed for good: nothing is booked on it")
 
     def available(self, account: Account) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from sqlalchemy import BindParameter, Connection, Row, Table, bindparam, select, update
+from sqlalchemy import BindParameter, Connection, Row, Table, bindparam, func, select, update
 
 from services.wallet.decline import (
     Declined,
@@ -196,6 +196,19 @@ async def seats_of(match_id: str) -> list[Seat]:
 def find_match(connection: Connection, match_id: str) -> Match | None:
     """The match, None for one that was never seen."""
     row = connection.execute(select(matches).where(matches.c.match_id == match_id)).one_or_none()
+    return None if row is None else _match(row)
+
+
+def find_last_settled(connection: Connection, table_id: str) -> Match | None:
+    """The table's last match that was played to its end."""
+    settled = (
+        select(matches)
+        .where(matches.c.table_id == table_id, matches.c.state == MatchState.SETTLED)
+        # The number that an id ends with is written without zeros in front.
+        .order_by(func.length(matches.c.match_id).desc(), matches.c.match_id.desc())
+        .limit(1)
+    )
+    row = connection.execute(settled).one_or_none()
     return None if row is None else _match(row)
 
 

@@ -34,13 +34,23 @@ class Player:
 
     @classmethod
     async def come(
-        cls, browser: Browser, url: str, name: str, locale: str = "en-GB", **options: Any
+        cls,
+        browser: Browser,
+        url: str,
+        name: str,
+        locale: str = "en-GB",
+        script: str = "",
+        **options: Any,
     ) -> Self:
-        """Open the page in a new context and sign in as a guest; tiles fly only if asked to."""
+        """Open the page in a new context and sign in as a guest; tiles fly only if asked to.
+
+        ``script`` runs in the page before it does.
+        """
         options.setdefault("viewport", DESKTOP)
         options.setdefault("reduced_motion", "reduce")
         context = await browser.new_context(locale=locale, **options)
         context.set_default_timeout(PATIENCE_MS)
+        await context.add_init_script(script)
         player = cls(await context.new_page(), url, name)
         player._listen()
         await player.page.goto(url)

@@ -22,7 +22,8 @@ GATEWAY = """
     };
     const until = async (is) => { while (!is()) await new Promise((done) => setTimeout(done, 5)); };
     const callbacks = Object.fromEntries(
-        ["Table", "Tables", "Ticket", "State", "End", "Time", "TokenEnded", "SignedOut"].map(
+        ["Table", "Tables", "Ticket", "State", "End", "Time", "TokenEnded", "SignedOut",
+         "Build"].map(
             (name) => ["on" + name, (value) => heard.push([name, value ?? null])]));
     const connection = new m.Connection(async () => "token", callbacks);
     const greet = async (number) => {
@@ -177,3 +178,69 @@ async def test_a_list_that_broke_off_is_followed_anew(
     )
     assert watches == [{"watch": {"tables": {"seat_count": 2}}}] * asked
     assert ends == (1 if is_resumable == "false" else 0)
+
+
+# A minute's tick of a hidden tab's timers, and the clock that stands between.
+HIDDEN = """
+        const ticks = [];
+        let now = 0;
+        window.setInterval = (tick) => ticks.push(tick);
+        performance.now = () => now;
+        const pings = () => sent.filter((frame) => frame.ping).length;
+        const minute = () => { now += 60000; ticks.at(-1)(); };
+"""
+
+
+async def test_a_hidden_tab_keeps_a_healthy_socket(modules: Modules) -> None:
+    """Its timers run once a minute, its messages come at once: what was answered is not silent."""
+    found = await run(
+        modules,
+        HIDDEN
+        + """
+        await greet(1);
+        for (let number = 0; number < 5; number += 1) {
+            minute();
+            sockets[0].say({pong: {id: 1, server_time_ms: "1"}});
+        }
+        return [sockets.length, heard.filter(([name, state]) => state === "lost").length, pings()];
+        """,
+    )
+    assert found == [1, 0, 5]
+
+
+async def test_a_tab_that_was_frozen_asks_before_it_judges(modules: Modules) -> None:
+    """Its timer may run before the answers that came meanwhile are read."""
+    found = await run(
+        modules,
+        HIDDEN
+        + """
+        await greet(1);
+        ticks.at(-1)();
+        now += 3600000;
+        ticks.at(-1)();
+        const kept = sockets.length;
+        sockets[0].say({pong: {id: 1, server_time_ms: "1"}});
+        minute();
+        return [kept, heard.filter(([name, state]) => state === "lost").length];
+        """,
+    )
+    assert found == [1, 0]
+
+
+async def test_a_dead_socket_is_left(modules: Modules) -> None:
+    """No answer to pings for half a minute, in a tab that is seen."""
+    found = await run(
+        modules,
+        HIDDEN
+        + """
+        await greet(1);
+        const times = [];
+        for (let number = 0; number < 5 && !times.length; number += 1) {
+            now += 8000;
+            ticks.at(-1)();
+            if (heard.some(([name, state]) => state === "lost")) times.push(now);
+        }
+        return times;
+        """,
+    )
+    assert found == [32000]

@@ -8,6 +8,7 @@ import pytest
 from playwright.async_api import Browser
 
 from okey.rules.deal import DealContext, commit, deal, shuffle
+from okey_runtime.identity import display_name
 from tests.browser.logic import PAGE, Modules, modules_of_the_page
 
 pytestmark = pytest.mark.system
@@ -295,6 +296,18 @@ async def test_a_closed_dialog_is_closed_at_once(modules: Modules) -> None:
         return [closed, dialog.name, document.getElementById("dialog").open];
     }"""
     assert await modules("ui/dialog.js", names) == ["", "menu", True]
+
+
+async def test_what_unicode_says_to_ignore_is_no_letter_of_a_name(modules: Modules) -> None:
+    """By the property Default_Ignorable_Code_Point, which Chromium knows and Python does not."""
+    ignored = """() => {
+        const points = Array.from({length: 0x110000}, (_, point) => point);
+        const isIgnored = (text) => /\\p{Default_Ignorable_Code_Point}/u.test(text);
+        return points.filter((point) => isIgnored(String.fromCodePoint(point)));
+    }"""
+    points = await modules("core/names.js", ignored)
+    assert 0x3164 in points
+    assert [hex(point) for point in points if display_name(chr(point))] == []
 
 
 async def test_every_language_says_everything(modules: Modules) -> None:

@@ -320,3 +320,68 @@ async def test_who_clicks_twice_means_it_once(come: Come, platform: StartedPlatf
     await page.wait_for_selector(".lobby")
     assert [asked.count(call) for call in ("JoinTable", "CreateTable", "guest")] == [1, 1, 1]
     await expect(page.locator(".toast")).to_have_count(0)
+
+
+BLOCKED = """for (const kind of ["localStorage", "sessionStorage"])
+    Object.defineProperty(window, kind,
+        {get() { throw new DOMException("no", "SecurityError"); }});"""
+FULL = (
+    """Storage.prototype.setItem = () => { throw new DOMException("no", "QuotaExceededError"); };"""
+)
+RUBBISH = """for (const key of ["language", "theme", "order", "session"])
+    localStorage.setItem(`okey.${key}`, "{rubbish");
+sessionStorage.getItem("okey.session") ?? sessionStorage.setItem("okey.session", "{rubbish");"""
+
+
+@pytest.mark.parametrize("script", [BLOCKED, FULL, RUBBISH], ids=["blocked", "full", "rubbish"])
+async def test_the_page_works_whatever_the_browser_keeps(come: Come, script: str) -> None:
+    """A private table is made and shown with its code: nothing is held that nobody sees."""
+    ayse = await come("Ayşe", script=script)
+    await ayse.make_table("create", seats="2", isPrivate=True)
+    await ayse.page.click("[data-do=invite]")
+    assert "#" in await ayse.page.locator(".invite-link").input_value()
+    await expect(ayse.page.locator(".toast")).to_have_count(0)
+
+
+AN_EVENING_FAST = "const now = Date.now; Date.now = () => now() + 13 * 3600000;"
+
+
+async def test_a_clock_that_is_fast_changes_nobody(come: Come) -> None:
+    """By the device's clock the token has ended before it began."""
+    ayse = await come("Ayşe", script=AN_EVENING_FAST)
+    asked = list[str]()
+    ayse.page.on("request", lambda request: asked.append(request.url.rsplit("/", 1)[-1]))
+    await ayse.page.click(".tabs [data-do=toAccount]")
+    await expect(ayse.page.locator(".statement, table").first).to_be_visible()
+    await ayse.page.reload()
+    await ayse.page.wait_for_selector(".lobby, .account, table")
+    assert "ListPostings" in asked
+    assert asked.count("guest") == 0
+
+
+# An older page, which has reloaded just now and so does not yet again.
+OLDER = """if (!sessionStorage.getItem("okey.reloaded")) {
+    sessionStorage.setItem("okey.reloaded", String(Date.now()));
+    window.isOld = true;
+    document.addEventListener("readystatechange", () => {
+        document.querySelector("meta[name=okey-build]").content = "older";
+    });
+}"""
+
+
+async def test_a_page_older_than_its_gateway_is_loaded_again_but_in_no_round(come: Come) -> None:
+    """It says so meanwhile; the player stays signed in."""
+    ayse = await come("Ayşe", script=OLDER)
+    banner = ayse.page.locator("#connection")
+    await expect(banner).to_contain_text("newer version")
+    await sit_alone(ayse)
+    await ayse.page.evaluate("() => sessionStorage.setItem('okey.reloaded', '0')")
+    await ayse.draw()
+    await ayse.discard_last()
+    await ayse.wait_for_turn()
+    assert await ayse.page.evaluate("() => window.isOld")
+    await expect(banner).to_contain_text("newer version")
+    await ayse.give_up()
+    await ayse.page.wait_for_function("() => !window.isOld")
+    await ayse.page.wait_for_selector(".lobby")
+    await expect(banner).to_have_text("")

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 
 from okey.rating import ChangeKind, Ladder, Standing
-from okey.rules.rule_set import DEFAULT_RULE_SET
+from okey.rules.rule_set import DEFAULT_RULE_SET, RULE_SETS
 from okey_runtime.database import Database
 from okey_runtime.migrations import migrate
 from services.rating.app import MIGRATIONS
@@ -85,7 +85,7 @@ async def upgraded(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 async def test_ratings_ranks_and_history_are_those_of_before(upgraded: str) -> None:
     database = Database(upgraded)
-    store = RatingStore(database, RuleBook(DEFAULT_RULE_SET))
+    store = RatingStore(database, RuleBook(DEFAULT_RULE_SET, RULE_SETS.values()))
     assert (await store.ratings_of("ada"))[Ladder.OVERALL] == Standing(1_210_000, 1)
     assert (await store.rank(Ladder.CANAK, "bo")).entry.rank == 2
     (change,) = (await store.history_of(Ladder.CANAK, "bo", None, 9)).changes

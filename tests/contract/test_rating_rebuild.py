@@ -175,7 +175,7 @@ TAMPERED = {
         {
             (
                 Kind.EVENT,
-                "event 1: rules_version 'lost': this rating service knows 2026.11; start one that "
+                "event 1: rules_version 'lost': this rating service knows 2026.12; start one that "
                 "knows it, the report is sent again until then",
             )
         },

@@ -117,6 +117,17 @@ async def test_who_holds_something_is_refused_until_it_is_over(office: Office) -
     assert await office.findings() == ()
 
 
+async def test_an_erased_player_gets_no_part_of_a_kasa(office: Office) -> None:
+    """Ç10: what is left goes to who else played to the end."""
+    await office.play.seat_and_start("AB")
+    await office.play.settle(CanakDraw())
+    await office.erase("A")
+    before = await balance(office.wallet, player_account("B"))
+    await office.play.close()
+    assert await balance(office.wallet, player_account("B")) == before + 20
+    assert await office.findings() == ()
+
+
 async def test_a_frozen_account_is_not_closed(office: Office, database: LedgerDatabase) -> None:
     """M3: what is in doubt stays where it is."""
     await office.play.purse("A")

@@ -32,10 +32,10 @@ from tests.contract.wallet_play import WELCOME, Play, balance
         ("ABCD", Mode.NORMAL, (), CanakWin(1, FinishKind.CIFT_OKEY), [-100, 350, -100, -100], 0),
         ("ABCD", Mode.NORMAL, (), CanakDraw(), [-10, -10, -10, -10], 40),
         ("ABCD", Mode.NORMAL, (2,), CanakDraw(), [-10, -10, -150, -10], 130),
-        ("ABCD", Mode.NORMAL, (2,), CanakWin(2, FinishKind.OKEY), [-100, -100, -150, -100], 40),
+        ("ABCD", Mode.NORMAL, (2,), CanakWin(2, FinishKind.OKEY), [-100, -100, -150, -100], 400),
         ("ABCD", Mode.ESLI, (), CanakWin(1, FinishKind.NORMAL), [-100, 80, -100, 80], 40),
         ("ABCD", Mode.ESLI, (3,), CanakWin(3, FinishKind.OKEY), [-100, 300, -100, -150], 0),
-        ("ABCD", Mode.ESLI, (1, 3), CanakWin(3, FinishKind.OKEY), [-100, -150, -100, -150], 40),
+        ("ABCD", Mode.ESLI, (1, 3), CanakWin(3, FinishKind.OKEY), [-100, -150, -100, -150], 400),
         ("A-", Mode.SOLO, (), CanakWin(0, FinishKind.OKEY), [100], 0),
         ("A-", Mode.SOLO, (), CanakWin(1, FinishKind.OKEY), [-100], 20),
         ("A-", Mode.SOLO, (0,), HouseWin(), [-150], 20),
@@ -172,14 +172,14 @@ async def test_who_has_too_little_pays_what_there_is(play: Play, left: int, pena
 
 
 async def test_an_abandoned_seat_is_the_houses_even_where_it_costs_nothing(play: Play) -> None:
-    """U9, Ç11: what it wins is the bot bank's, and the kasa stays."""
+    """U9, Ç11: what it wins goes into the kasa, which stays."""
     play.rules_version = LENIENT.version
     await play.seat_and_start("AB")
     cost = await play.forfeit(0, ForfeitCause.ABANDONED)
     assert (cost.penalty, cost.shortfall, cost.journal_id) == (0, 0, None)
-    assert (await play.settle(CanakWin(0, FinishKind.OKEY))).kasa == 20
+    assert (await play.settle(CanakWin(0, FinishKind.OKEY))).kasa == 200
     assert await play.purses("AB") == [WELCOME - 100, WELCOME - 100]
-    assert await balance(play.wallet, HOUSE_BOT_BANK) == 180
+    assert await balance(play.wallet, HOUSE_BOT_BANK) == 0
 
 
 async def test_a_bots_seat_cannot_be_given_up(play: Play) -> None:
@@ -239,8 +239,43 @@ async def test_voiding_a_match_that_was_never_seen_is_declined(play: Play) -> No
 # Closing
 
 
-async def test_what_is_left_in_the_kasa_is_unclaimed(play: Play) -> None:
-    """Ç10: and a closed table takes no stakes."""
+async def test_what_is_left_in_the_kasa_goes_back_to_who_played_last(play: Play) -> None:
+    """Ç10: of eleven matches the eleventh counts, by its number."""
+    play.stake = 55
+    for players in ["AB"] * 9 + ["CD"]:
+        await play.seat_and_start(players)
+        await play.settle(CanakWin(0, FinishKind.NORMAL))
+    assert await play.kasa() == 10 * 11
+    play.stake = 50
+    await play.seat_and_start("AC")
+    await play.settle(CanakWin(1, FinishKind.NORMAL))
+    before = await play.purses("ABCD")
+    await play.close()
+    assert await play.kasa() == 0
+    assert [
+        after - purse for after, purse in zip(await play.purses("ABCD"), before, strict=True)
+    ] == [60, 0, 60, 0]
+    assert await balance(play.wallet, HOUSE_UNCLAIMED) == 0
+
+
+async def test_a_given_up_seats_pot_goes_to_who_stayed_when_the_table_closes(play: Play) -> None:
+    """Ç11, Ç10: three stayed for a kasa of 400, one chip of it odd; a void is no end."""
+    await play.seat_and_start("ABCD")
+    await play.forfeit(3)
+    assert (await play.settle(CanakWin(3, FinishKind.OKEY))).kasa == 400
+    await play.seat_and_start("AD")
+    await play.void()
+    before = await play.purses("ABCD")
+    await play.close()
+    after = await play.purses("ABCD")
+    assert [new - old for new, old in zip(after, before, strict=True)] == [133, 133, 133, 0]
+    assert await balance(play.wallet, HOUSE_UNCLAIMED) == 1
+
+
+@pytest.mark.parametrize("version", ["2026.11", "house-keeps-it"])
+async def test_a_house_may_keep_what_is_left_in_the_kasa(play: Play, version: str) -> None:
+    """Ç10: as every one did before 2026.12; and a closed table takes no stakes."""
+    play.rules_version = version
     await play.seat_and_start("AB")
     await play.settle(CanakWin(0, FinishKind.NORMAL))
     await play.close()

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable
 import pytest
 
 from okey.errors import OkeyError
-from okey.rules.rule_set import DEFAULT_RULE_SET, RuleSet
+from okey.rules.rule_set import RULE_SETS, LeftoverKasa, RuleSet
 from okey_runtime.clock import VirtualClock
 from okey_runtime.database import Database
 from services.wallet.books import House
@@ -15,9 +15,12 @@ from services.wallet.wallet import Wallet
 from tests.contract.wallet_play import VERSION, WELCOME, Play
 
 RESERVING = RuleSet(version="reserving", forfeit_stake_reserve=True)
+KEEPING = RuleSet(version="house-keeps-it", leftover_kasa=LeftoverKasa.HOUSE)
 LENIENT = RuleSet(version="lenient", abandonment_is_forfeit=False)
 HOUSE = House(
-    rule_sets={rules.version: rules for rules in (DEFAULT_RULE_SET, RESERVING, LENIENT)},
+    rule_sets={
+        rules.version: rules for rules in (*RULE_SETS.values(), RESERVING, KEEPING, LENIENT)
+    },
     current_version=VERSION,
     welcome_chips=WELCOME,
     approval_limit_chips=None,

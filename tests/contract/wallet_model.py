@@ -230,7 +230,14 @@ class WalletModel:
             raise _Declined("TABLE_NOT_IDLE")
         self._refuse_closed(table_id)
         self._closed.add(table_id)
-        return self._book(close_table(table_id, self.balances[kasa_account(table_id)]))
+        settled = {
+            int(match_id.rpartition("-")[2]): match.money.stayed()
+            for match_id, match in self._matches.items()
+            if match.table_id == table_id and match.state == "SETTLED" and match.money
+        }
+        stayed = settled[max(settled)] if settled else ()
+        kasa = self.balances[kasa_account(table_id)]
+        return self._book(close_table(table_id, kasa, stayed, self.rules))
 
     def _refuse_closed(self, table_id: str) -> None:
         if table_id in self._closed:

@@ -7,6 +7,7 @@ from okey.money.match import bonus_of
 from okey.rules.finish import FinishKind
 from okey.rules.rule_set import RuleSet
 from okey.rules.variant import Mode, Variant, partner_of
+from okey.table.checks import least_contenders
 from okey.table.ending import points_of
 from okey.table.view import RoundView, TableView
 
@@ -61,7 +62,9 @@ def _klasik(view: TableView, rules: RuleSet) -> Prizes:
 def _contenders(view: TableView) -> frozenset[int]:
     """K9: who can win the match."""
     people = frozenset(seat.seat for seat in view.seats if seat.player)
-    return people if len(people) >= 2 else frozenset(seat.seat for seat in view.seats)
+    if len(people) >= least_contenders(view.config.rules):
+        return people
+    return frozenset(seat.seat for seat in view.seats)
 
 
 def _points(view: TableView, rules: RuleSet) -> Prizes:

@@ -126,6 +126,10 @@ class MatchMoney:
             )
         return owner
 
+    def stayed(self) -> tuple[str, ...]:
+        """The people who still own their seats, in seat order."""
+        return tuple(seat.owner for seat in self.seats if seat.owner is not None)
+
     def given_up(self, seat: int) -> "MatchMoney":
         """The match after this seat went to the house (M9). Raises ``SeatNotOwned``."""
         seats = list(self.seats)

@@ -34,7 +34,7 @@ class KlasikDraw:
 
 @dataclass(frozen=True, slots=True)
 class HouseWin:
-    """M8: no seat that can still win belongs to a person."""
+    """M8: no person is left who could win."""
 
 
 Outcome = CanakWin | CanakDraw | KlasikWin | KlasikDraw | HouseWin

@@ -80,7 +80,7 @@ def _owner_account(match: MatchMoney, seat: int) -> Account:
 def _canak_win(match: MatchMoney, seat: int, finish: FinishKind, rules: RuleSet) -> Parts:
     winners = _winners(match, seat)
     if not winners:
-        return [(HOUSE_BOT_BANK, match.pot)]  # Ç11: neither kasa nor bonus
+        return [(_house_winner(match, seat, rules), match.pot)]  # Ç11: neither kasa nor bonus
     kasa = 0 if finish is FinishKind.NORMAL else match.kasa
     bonus = bonus_of(match.stake, rules) if finish is FinishKind.CIFT_OKEY else 0
     prize = match.pot + kasa + bonus
@@ -91,9 +91,19 @@ def _canak_win(match: MatchMoney, seat: int, finish: FinishKind, rules: RuleSet)
 
 def _winners(match: MatchMoney, seat: int) -> list[str]:
     """M6: the people of the winning side, the finisher first where the finisher is one of them."""
-    side = [seat, partner_of(seat)] if match.mode is Mode.ESLI else [seat]
-    owners = [match.owner(each) for each in side]
+    owners = [match.owner(each) for each in _side(match, seat)]
     return [owner for owner in owners if owner is not None]
+
+
+def _side(match: MatchMoney, seat: int) -> list[int]:
+    """Who wins with the seat: itself, and its partner in Eşli."""
+    return [seat, partner_of(seat)] if match.mode is Mode.ESLI else [seat]
+
+
+def _house_winner(match: MatchMoney, seat: int, rules: RuleSet) -> Account:
+    """Ç11: the bot bank wins where it paid for a seat of the side; a given-up one's pot stays."""
+    is_paid = any(match.seats[each].payer is None for each in _side(match, seat))
+    return HOUSE_BOT_BANK if is_paid or not rules.bars_given_up_seats else match.kasa_account
 
 
 def _canak_draw(match: MatchMoney) -> Parts:

@@ -1,6 +1,6 @@
 """Stakes before and at the start of a match: hold, give back, start (M1, M2, M7, Ç2)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from okey.errors import InvalidInput
 from okey.money.account import (
@@ -13,7 +13,7 @@ from okey.money.account import (
 )
 from okey.money.journal import AmountOutOfRange, Journal, JournalKind
 from okey.money.match import MatchMoney
-from okey.rules.rule_set import RuleSet
+from okey.rules.rule_set import LeftoverKasa, RuleSet
 
 
 class StakeOutOfRange(InvalidInput):
@@ -68,13 +68,19 @@ def void_match(match: MatchMoney) -> Journal:
     return Journal.of(JournalKind.VOID_MATCH, [*taken, *refunds])
 
 
-def close_table(table_id: str, kasa: int) -> Journal | None:
-    """Ç10: a kasa that nobody can win any more goes to ``house:unclaimed``; None if empty."""
+def close_table(table_id: str, kasa: int, stayed: Sequence[str], rules: RuleSet) -> Journal | None:
+    """Ç10: a kasa that nobody can win any more goes back; None if it is empty.
+
+    ``stayed`` are the people who played the table's last match to the end and can be paid. They get
+    equal parts, ``house:unclaimed`` the odd chips, and all of it where there are none.
+    """
     if kasa == 0:
         return None
-    return Journal.of(
-        JournalKind.CLOSE_TABLE, [(kasa_account(table_id), -kasa), (HOUSE_UNCLAIMED, kasa)]
-    )
+    heirs = stayed if rules.leftover_kasa is LeftoverKasa.SPLIT else ()
+    share = kasa // len(heirs) if heirs else 0
+    parts = [(player_account(player), share) for player in heirs]
+    odd = (HOUSE_UNCLAIMED, kasa - share * len(heirs))
+    return Journal.of(JournalKind.CLOSE_TABLE, [(kasa_account(table_id), -kasa), *parts, odd])
 
 
 def grant(player_id: str, amount: int, kind: JournalKind = JournalKind.GRANT) -> Journal:

@@ -1,4 +1,4 @@
-"""Section 7 of the rules: what a match does to ratings, as pure integer arithmetic."""
+"""Section 8 of the rules: what a match does to ratings, as pure integer arithmetic."""
 
 from okey.rating.expected_score import expected_score
 from okey.rating.match import (
@@ -13,7 +13,7 @@ from okey.rating.match import (
     RatedMatch,
     Voided,
 )
-from okey.rating.rate import MatchRating, RatingChange, rate_forfeit, rate_match
+from okey.rating.rate import MatchRating, Pair, RatingChange, rate_forfeit, rate_match
 from okey.rating.season import DEFAULT_KEEP_PERCENT, soft_reset
 from okey.rating.standing import ChangeKind, Ladder, Sink, Standing, starting_standing
 
@@ -29,6 +29,7 @@ __all__ = [
     "Ladder",
     "MatchRating",
     "Outcome",
+    "Pair",
     "Participant",
     "RatedMatch",
     "RatingChange",

@@ -44,12 +44,15 @@ class Participant:
 class RatedMatch:
     """The seats at the start of a match in playing order; None is a house seat (solo, W5).
 
+    ``is_private`` says that its table stood behind an invite code (R6).
+
     Raises ``ContradictoryMatch`` for a number of seats, a mode or owners that no table has.
     """
 
     variant: Variant
     mode: Mode
     seats: tuple[Participant | None, ...]
+    is_private: bool = False
 
     def __post_init__(self) -> None:
         if len(self.seats) not in (2, 4):

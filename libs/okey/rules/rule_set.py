@@ -4,7 +4,10 @@ The rule ids in the comments are those of ``docs/rules.md``. A table keeps the r
 opened with, so a new version never changes a table that is already there.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import IntEnum
+from types import MappingProxyType
 from typing import Final
 
 from okey.errors import InvalidInput
@@ -16,15 +19,27 @@ class ContradictoryRuleSet(InvalidInput):
     reason = "CONTRADICTORY_RULE_SET"
 
 
+class LeftoverKasa(IntEnum):
+    """Who gets a kasa that nobody can win any more (Ç10); the numbers are those of the protobuf
+    enum.
+    """
+
+    SPLIT = 1  # the people who played the table's last match to the end
+    HOUSE = 2
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSet:
     """The house's numbers; chips and points are integers, times milliseconds, shares percent.
 
     Raises ``ContradictoryRuleSet`` for a range that excludes its own default, or a negative number
     where only ``bot_bank_floor`` may be one.
+
+    A field that a later version added reads as 0, False or None in the journals before it, so that
+    value must mean what was played then.
     """
 
-    version: str = "2026.11"
+    version: str = "2026.12"
 
     # Turns and clocks
     min_turn_timeout_ms: int = 15_000  # U4
@@ -55,6 +70,7 @@ class RuleSet:
     kasa_percent: int = 10  # Ç2: of all stakes
     bonus_percent: int = 50  # Ç5: of one stake
     nachspiel_ms: int = 60_000  # Ç9
+    leftover_kasa: LeftoverKasa | None = LeftoverKasa.SPLIT  # Ç10: None is HOUSE
 
     # Klasik
     start_points_choices: tuple[int, ...] = (3, 5, 10, 15, 20)  # K1
@@ -73,6 +89,7 @@ class RuleSet:
     bot_bank_floor: int = -10_000_000  # M7: chips; with less in the bank no new solo table
     forfeit_percent: int = 50  # M9: of the stake
     forfeit_stake_reserve: bool = False  # M9: whether joining asks for stake and penalty
+    bars_given_up_seats: bool = True  # Ç11, K6, K9: a given-up seat wins nothing for the house
 
     # Rating, in milli-points unless said
     rating_start: int = 1_200_000  # R1
@@ -80,6 +97,8 @@ class RuleSet:
     rating_k_settled: int = 16  # R1: in points
     rating_new_matches: int = 20  # R1: rated matches of a ladder at the new K
     forfeit_milli_points: int = 20_000  # R5
+    unrated_private_tables: bool = True  # R6
+    meetings_window_ms: int = 86_400_000  # R7: in which meetings of two are counted; 0: none are
 
     def __post_init__(self) -> None:
         self._require_range("turn_timeout_ms", self.default_turn_timeout_ms)
@@ -105,3 +124,17 @@ class RuleSet:
 
 
 DEFAULT_RULE_SET: Final = RuleSet()
+
+RULE_SET_2026_11: Final = RuleSet(
+    version="2026.11",
+    leftover_kasa=None,
+    bars_given_up_seats=False,
+    unrated_private_tables=False,
+    meetings_window_ms=0,
+)
+"""Who gave up could still win for the house, and a kasa that was left behind was the house's."""
+
+RULE_SETS: Final[Mapping[str, RuleSet]] = MappingProxyType(
+    {rules.version: rules for rules in (RULE_SET_2026_11, DEFAULT_RULE_SET)}
+)
+"""Every version that a table may still play by, oldest first."""

@@ -32,6 +32,7 @@ class DictionaryLedger:
         self.balances: Counter[Account] = Counter() if balances is None else balances
         self.holds: dict[str, str] = {}  # hold id -> player, while it stands
         self.match: MatchMoney | None = None
+        self.stayed: tuple[str, ...] = ()  # who played the last match to the end
 
     @property
     def total(self) -> int:
@@ -56,15 +57,17 @@ class DictionaryLedger:
             case e.SeatForfeited(_, seat, player, _, is_penalised):
                 self._forfeit(seat, player, is_penalised=is_penalised)
             case e.MatchEnded(match_id):
-                self._book(settle(self._running(), money_outcome(event), self.config.rules))
-                self.match = None
+                running = self._running()
+                self._book(settle(running, money_outcome(event), self.config.rules))
+                self.match, self.stayed = None, running.stayed()
                 return c.ConfirmSettlement(match_id)
             case e.MatchVoided():
                 self._book(void_match(self._running()))
                 self.match = None
             case e.TableClosed():
                 kasa = self.balances[kasa_account(self.config.table_id)]
-                self._book(close_table(self.config.table_id, kasa))
+                table_id, rules = self.config.table_id, self.config.rules
+                self._book(close_table(table_id, kasa, self.stayed, rules))
             case _:
                 pass
         return None

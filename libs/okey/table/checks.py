@@ -9,11 +9,13 @@ from collections.abc import Callable
 from typing import assert_never
 
 from okey.errors import OkeyError
+from okey.rules.rule_set import RuleSet
 from okey.rules.variant import Variant
 from okey.table import commands as c
 from okey.table.errors import (
     AlreadyDrawn,
     CiftNotOpen,
+    ClaimNotOpen,
     GostergeNotOpen,
     MustDrawFirst,
     NonceAlreadyAdded,
@@ -39,14 +41,18 @@ def seat_owned_by(state: TableState, player: str) -> int:
 
 
 def contenders(state: TableState) -> tuple[int, ...]:
-    """K5, K6, K9: the seats that can win the match: people while two or more are left, else every
-    seat.
+    """K5, K6, K9: the seats that can win the match: people while there are enough, else every seat.
 
     In a tie-break the same among the seats that play it.
     """
     seats = match_of(state).contenders or tuple(range(state.config.seat_count))
     people = tuple(seat for seat in seats if state.seats[seat].is_person)
-    return people if len(people) >= 2 else seats
+    return people if len(people) >= least_contenders(state.config.rules) else seats
+
+
+def least_contenders(rules: RuleSet) -> int:
+    """K9: from how many people on only people contend; before 2026.12 the house did against one."""
+    return 1 if rules.bars_given_up_seats else 2
 
 
 def why_not(state: TableState, seat: int, action: c.Action) -> Answer:
@@ -94,11 +100,9 @@ def why_not_lay(state: TableState) -> Answer:
 
 
 def why_not_finish(state: TableState, seat: int) -> Answer:
-    """H7, K9: whether a try is allowed; the hand itself is judged only then (H8)."""
+    """H7, K6, K9: whether a try is allowed; the hand itself is judged only then (H8)."""
     if match_of(state).contenders and seat not in contenders(state):
-        return lambda: NotContending(
-            f"house seat {seat} does not contend while two or more people do (K9)"
-        )
+        return lambda: NotContending(f"house seat {seat} does not contend while people do (K6, K9)")
     return why_not_lay(state)
 
 
@@ -162,6 +166,23 @@ def why_not_show(state: TableState, seat: int) -> Answer:
     if running.gosterge not in hand.rack:
         return lambda: GostergeNotOpen(
             f"seat {seat} does not hold the second {running.gosterge} (K3)"
+        )
+    return MAY
+
+
+def why_not_claim(state: TableState, seat: int) -> Answer:
+    """K9: the last person in a running Klasik match; a tie-break is won without asking (K6)."""
+    others = [each for each, own in enumerate(state.seats) if own.is_person and each != seat]
+    if (
+        state.config.variant is not Variant.KLASIK
+        or not state.config.rules.bars_given_up_seats
+        or match_of(state).contenders
+    ):
+        return lambda: ClaimNotOpen("only a Klasik match before its tie-break is claimed (K9)")
+    if others:
+        return lambda: ClaimNotOpen(
+            f"seats {', '.join(map(str, others))} are still people's; "
+            "a match is claimed by the last person left (K9)"
         )
     return MAY
 

@@ -181,6 +181,13 @@ class Forfeit:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimMatch:
+    """End a Klasik match as its winner, where everybody else gave up (K9)."""
+
+    player: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReturnToSeat:
     """Take one's seat back from its stand-in (U8)."""
 
@@ -267,6 +274,7 @@ TableCommand = (
     | PlayOn
     | AddNonce
     | Forfeit
+    | ClaimMatch
     | ReturnToSeat
 )
 """What people and AIs ask of a table that is open."""

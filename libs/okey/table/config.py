@@ -1,5 +1,6 @@
 """What a table is made with; nothing of it ever changes (W1)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from okey.errors import InvalidInput
@@ -8,9 +9,21 @@ from okey.rules.variant import BotLevel, Mode, Variant
 
 
 class InvalidTableConfig(InvalidInput):
-    """A setting of a new table is outside what the rule set allows."""
+    """A setting of a new table is outside what the rule set allows.
+
+    ``metadata`` names it for machines: ``field``, ``value``, and what is ``allowed``, a range
+    (``50..250000``) or the choices (``2, 4``).
+    """
 
     reason = "INVALID_TABLE_CONFIG"
+
+    def __init__(self, field: str, value: object, allowed: str, rule: str) -> None:
+        super().__init__(f"{field} is {value}; {rule}")
+        self.metadata: Mapping[str, str] = {
+            "field": field,
+            "value": str(value),
+            "allowed": allowed,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +54,18 @@ def check_config(config: TableConfig) -> None:
     rules = config.rules
     _demand(
         config.seat_count in (2, 4),
-        f"seat_count is {config.seat_count}; a table has 2 or 4 seats (Ç0, K1)",
+        "seat_count",
+        config.seat_count,
+        "2, 4",
+        "a table has 2 or 4 seats (Ç0, K1)",
     )
-    _demand(
-        rules.min_stake <= config.stake <= rules.max_stake,
-        f"stake is {config.stake} chips; it lies between {rules.min_stake} "
-        f"and {rules.max_stake} (Ç1)",
-    )
-    _demand(
-        rules.min_turn_timeout_ms <= config.turn_timeout_ms <= rules.max_turn_timeout_ms,
-        f"turn_timeout_ms is {config.turn_timeout_ms}; it lies between "
-        f"{rules.min_turn_timeout_ms} and {rules.max_turn_timeout_ms} (U4)",
+    _demand_within("stake", config.stake, rules.min_stake, rules.max_stake, "in chips (Ç1)")
+    _demand_within(
+        "turn_timeout_ms",
+        config.turn_timeout_ms,
+        rules.min_turn_timeout_ms,
+        rules.max_turn_timeout_ms,
+        "in milliseconds (U4)",
     )
     if config.variant is Variant.KLASIK:
         _check_klasik(config)
@@ -60,44 +74,34 @@ def check_config(config: TableConfig) -> None:
 
 
 def _check_klasik(config: TableConfig) -> None:
-    choices = config.rules.start_points_choices
-    _demand(
-        config.mode is Mode.NORMAL,
-        f"mode is {config.mode.name}; Klasik has neither SOLO nor ESLI (K1)",
-    )
-    _demand(
-        config.start_points in choices,
-        f"start_points is {config.start_points}; choose one of {', '.join(map(str, choices))} (K1)",
-    )
-    _demand(
-        config.house_fill_after_ms == 0,
-        f"house_fill_after_ms is {config.house_fill_after_ms}; "
-        "Klasik seats are never filled by bots (W5)",
-    )
+    points, choices = config.start_points, config.rules.start_points_choices
+    allowed = ", ".join(map(str, choices))
+    mode, fill_ms = config.mode, config.house_fill_after_ms
+    klasik_mode = "Klasik has neither SOLO nor ESLI (K1)"
+    _demand(mode is Mode.NORMAL, "mode", mode.name, Mode.NORMAL.name, klasik_mode)
+    _demand(points in choices, "start_points", points, allowed, f"choose one of {allowed} (K1)")
+    never = "Klasik seats are never filled by bots, send 0 (W5)"
+    _demand(fill_ms == 0, "house_fill_after_ms", fill_ms, "0", never)
 
 
 def _check_canak(config: TableConfig) -> None:
-    _demand(
-        config.start_points == 0,
-        f"start_points is {config.start_points}; Çanak has none, send 0 (K1)",
-    )
-    _demand(
-        config.mode is not Mode.ESLI or config.seat_count == 4,
-        f"seat_count is {config.seat_count}; Eşli needs 4 seats (O2)",
-    )
-    _demand(
-        config.house_fill_after_ms >= 0
-        and (config.house_fill_after_ms == 0 or config.mode is not Mode.SOLO),
-        f"house_fill_after_ms is {config.house_fill_after_ms}; "
-        "it is 0 or a wait, and 0 in SOLO (W5)",
-    )
+    points, fill_ms = config.start_points, config.house_fill_after_ms
+    _demand(points == 0, "start_points", points, "0", "Çanak has none, send 0 (K1)")
+    has_sides = config.mode is not Mode.ESLI or config.seat_count == 4
+    _demand(has_sides, "seat_count", config.seat_count, "4", "Eşli needs 4 seats (O2)")
     if config.mode is Mode.SOLO:
-        limit = solo_stake_limit(config.bot_level, config.rules)
-        _demand(
-            config.stake <= limit,
-            f"stake is {config.stake} chips; "
-            f"against {config.bot_level.name} bots it is at most {limit} (M7)",
-        )
+        _demand(fill_ms == 0, "house_fill_after_ms", fill_ms, "0", "in SOLO it is 0 (W5)")
+        level, lowest = config.bot_level, config.rules.min_stake
+        limit = solo_stake_limit(level, config.rules)
+        against = f"in chips against {level.name} bots (M7)"
+        _demand_within("stake", config.stake, lowest, limit, against)
+    _demand(
+        fill_ms >= 0,
+        "house_fill_after_ms",
+        fill_ms,
+        "0..",
+        "it is a wait of 0 milliseconds or more, 0 for never (W5)",
+    )
 
 
 def solo_stake_limit(level: BotLevel, rules: RuleSet) -> int:
@@ -109,6 +113,11 @@ def solo_stake_limit(level: BotLevel, rules: RuleSet) -> int:
     }[level]
 
 
-def _demand(holds: bool, otherwise: str) -> None:
+def _demand(holds: bool, field: str, value: object, allowed: str, rule: str) -> None:
     if not holds:
-        raise InvalidTableConfig(otherwise)
+        raise InvalidTableConfig(field, value, allowed, rule)
+
+
+def _demand_within(field: str, value: int, least: int, most: int, rule: str) -> None:
+    within = f"it lies between {least} and {most}, {rule}"
+    _demand(least <= value <= most, field, value, f"{least}..{most}", within)

@@ -6,7 +6,7 @@ from okey.table import commands as c
 from okey.table.draft import Draft
 from okey.table.errors import TableExists, TableIsClosed, TableNotFound
 from okey.table.events import Event
-from okey.table.forfeiting import forfeit, return_to_seat
+from okey.table.forfeiting import claim, forfeit, return_to_seat
 from okey.table.moves import bot_move, neutral_move, player_move
 from okey.table.nachspiel import confirm_settlement, play_on
 from okey.table.seating import (
@@ -80,6 +80,8 @@ def _apply(draft: Draft, command: c.TableCommand | c.PlatformCommand) -> None:
             add_nonce(draft, player, nonce)
         case c.Forfeit(player):
             forfeit(draft, player)
+        case c.ClaimMatch(player):
+            claim(draft, player)
         case c.ReturnToSeat(player):
             return_to_seat(draft, player)
         case _:

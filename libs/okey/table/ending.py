@@ -101,8 +101,7 @@ def take_points(draft: Draft, seat: int, points_each: int) -> None:
         if draft.state.round is None:
             start_pause(draft)
         return
-    if draft.state.round is not None:
-        end_round(draft, RoundResult.CUT_SHORT)
+    cut_short(draft)
     _crown(draft)
 
 
@@ -126,13 +125,28 @@ def start_pause(draft: Draft) -> None:
 
 
 def end_if_house_wins(draft: Draft) -> bool:
-    """M8: no seat that can still win belongs to a person, so the match ends for the bot bank."""
+    """M8: no person is left who could win, so the match ends for the bot bank."""
     if any(draft.state.seats[seat].is_person for seat in contenders(draft.state)):
         return False
-    if draft.state.round is not None:
-        end_round(draft, RoundResult.CUT_SHORT)
+    cut_short(draft)
     end_match(draft, HouseWin())
     return True
+
+
+def end_if_one_contends(draft: Draft) -> bool:
+    """K9: the last contender of a tie-break wins it at once."""
+    able = contenders(draft.state)
+    if not draft.match.contenders or not draft.rules.bars_given_up_seats or len(able) > 1:
+        return False
+    cut_short(draft)
+    end_match(draft, KlasikWin(able[0]), is_tie_break=True)
+    return True
+
+
+def cut_short(draft: Draft) -> None:
+    """End the running round, if there is one: the match is over in the middle of it (K4)."""
+    if draft.state.round is not None:
+        end_round(draft, RoundResult.CUT_SHORT)
 
 
 def end_match(draft: Draft, outcome: Outcome, *, is_tie_break: bool = False) -> None:

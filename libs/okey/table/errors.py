@@ -87,6 +87,12 @@ class NothingToGiveUp(Refused):
     reason = "NOTHING_TO_GIVE_UP"
 
 
+class ClaimNotOpen(Refused):
+    """ClaimMatch where the player is not the last person of a Klasik match (K9)."""
+
+    reason = "CLAIM_NOT_OPEN"
+
+
 class NotDeciding(Refused):
     """PlayOn outside the Nachspiel, or when it was said already (Ç9)."""
 

@@ -234,9 +234,7 @@ class PlayerReturned:
 
 @dataclass(frozen=True, slots=True)
 class SeatForfeited:
-    """The seat was given up and is a house seat now (M9, U9); ``turn_deadline_ms`` 0 unless it is
-    its turn.
-    """
+    """The seat is the house's from now on (M9, U9); ``turn_deadline_ms`` 0 unless it moves."""
 
     match_id: str
     seat: int
@@ -269,6 +267,13 @@ class TieBreakStarted:
     """Several share the highest points and play on among themselves (K6)."""
 
     contenders: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchClaimed:
+    """The last person left in the match ends it as its winner (K9); ``MatchEnded`` follows."""
+
+    seat: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,18 +374,10 @@ MatchEvent = (
 )
 """A match begins, changes or ends; or an engine takes the table."""
 
-RoundEvent = (
-    RoundDealt
-    | TurnStarted
-    | TileDrawn
-    | TileDiscarded
-    | CiftAnnounced
-    | CiftWithdrawn
-    | GostergeShown
-    | PointsTaken
-    | TurnTimedOut
-    | RoundEnded
-)
+TurnEvent = TurnStarted | TileDrawn | TileDiscarded | CiftAnnounced | CiftWithdrawn | GostergeShown
+"""What a seat does in its turn."""
+
+RoundEvent = RoundDealt | TurnEvent | PointsTaken | TurnTimedOut | RoundEnded | MatchClaimed
 """What happens between a deal and the end of its round."""
 
 SeatEvent = (

@@ -67,7 +67,7 @@ def _evolve_phase(
                 state, phase=Phase.WAITING, phase_deadline_ms=0, idle_deadline_ms=idle_deadline
             )
         case e.TableClosed():
-            # Ç10: what was left in the kasa has gone to the house.
+            # Ç10: what was left in the kasa is paid out by the wallet.
             # A result that is with the wallet stands; nobody waits for its answer any more.
             return replace(
                 state, phase=Phase.CLOSED, phase_deadline_ms=0, sealed=None, kasa=0, match=None
@@ -125,6 +125,8 @@ def _evolve_round(state: TableState, event: e.RoundEvent | e.SeatEvent) -> Table
             return with_hand(state, seat, replace(hand_of(state, seat), timeouts=count))
         case e.RoundEnded():
             return _end_round(state, event)
+        case e.MatchClaimed():
+            return state  # the end of the match comes with it
         case _:
             return _set_turn_clock(evolve_seats(state, event), event)
 

@@ -1,9 +1,10 @@
-"""Giving up, and coming back to a seat that a stand-in minds (U7..U9, M8, M9)."""
+"""Giving up, claiming a match, coming back to a seat that a stand-in minds (U7..U9, K9, M8, M9)."""
 
+from okey.money.outcome import KlasikWin
 from okey.table import events as e
-from okey.table.checks import seat_owned_by
+from okey.table.checks import seat_owned_by, why_not_claim
 from okey.table.draft import Draft
-from okey.table.ending import end_if_house_wins
+from okey.table.ending import cut_short, end_if_house_wins, end_if_one_contends, end_match
 from okey.table.errors import (
     NoMatchRunning,
     NotAway,
@@ -48,7 +49,22 @@ def give_up_seat(draft: Draft, seat: int, reason: ForfeitReason, *, is_penalised
     draft.emit(
         e.SeatForfeited(draft.match.match_id, seat, player, reason, is_penalised, deadline_ms)
     )
-    end_if_house_wins(draft)
+    if not end_if_one_contends(draft):
+        end_if_house_wins(draft)
+
+
+def claim(draft: Draft, player: str) -> None:
+    """K9: the last person left ends the match as its winner, at any moment. Raises why not."""
+    seat = seat_owned_by(draft.state, player)
+    if draft.state.phase not in MATCH_PHASES:
+        raise NoMatchRunning(f"the table is {draft.state.phase.name}: there is no match to claim")
+    refusal = why_not_claim(draft.state, seat)
+    if refusal is not None:
+        raise refusal()
+    _check_back_in_time(draft, seat)
+    draft.emit(e.MatchClaimed(seat))
+    cut_short(draft)
+    end_match(draft, KlasikWin(seat))
 
 
 def is_to_move(draft: Draft, seat: int) -> bool:
@@ -69,13 +85,19 @@ def return_to_seat(draft: Draft, player: str) -> None:
     draft.emit(e.PlayerReturned(seat, deadline_ms))
 
 
+def _check_back_in_time(draft: Draft, seat: int) -> None:
+    """U9, U12: the time to come back that has run out counts, also before it has rung."""
+    deadline_ms = draft.state.seats[seat].away_deadline_ms
+    if deadline_ms and draft.now_ms >= deadline_ms:
+        raise ReturnTooLate(
+            f"seat {seat} was to be taken back {draft.now_ms - deadline_ms} ms ago; "
+            "it is given up (U9)"
+        )
+
+
 def _check_in_time(draft: Draft, seat: int) -> None:
     """U9, U12: a clock that has run out counts, also before it has rung."""
-    late_ms = draft.now_ms - draft.state.seats[seat].away_deadline_ms
-    if late_ms >= 0:
-        raise ReturnTooLate(
-            f"seat {seat} was to be taken back {late_ms} ms ago; it is given up (U9)"
-        )
+    _check_back_in_time(draft, seat)
     if is_to_move(draft, seat) and draft.now_ms >= draft.turn.deadline_ms:
         raise TurnExpired(
             f"turn {draft.turn.number} of seat {seat} has run out; come back in its next (U12)"

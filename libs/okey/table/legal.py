@@ -7,6 +7,7 @@ from typing import Final
 from okey.table.checks import (
     Answer,
     why_not_announce,
+    why_not_claim,
     why_not_draw,
     why_not_finish,
     why_not_lay,
@@ -37,6 +38,7 @@ class LegalAction(IntEnum):
     ADD_NONCE = 11
     FORFEIT = 12
     RETURN_TO_SEAT = 13
+    CLAIM_MATCH = 14
 
 
 def legal_actions(state: TableState, seat: int) -> tuple[LegalAction, ...]:
@@ -81,6 +83,8 @@ def _seating(state: TableState, seat: int) -> list[LegalAction]:
         contending = match_of(state).contenders
         if not contending or seat in contending:
             legal = [LegalAction.FORFEIT]
+        if why_not_claim(state, seat) is None:
+            legal.append(LegalAction.CLAIM_MATCH)
     if state.phase is Phase.NACHSPIEL and own.status is SeatStatus.DECIDING:
         legal.append(LegalAction.PLAY_ON)
     if why_not_nonce(state, seat) is None:

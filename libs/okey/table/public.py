@@ -142,6 +142,7 @@ OpenEvent = (
     | e.PlayerReturned
     | e.SeatForfeited
     | e.TieBreakStarted
+    | e.MatchClaimed
     | e.PauseStarted
     | e.MatchEnded
     | e.SettlementConfirmed

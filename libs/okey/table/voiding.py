@@ -57,7 +57,7 @@ def _go_on(draft: Draft) -> None:
 def void_table(draft: Draft, operator: str, note: str) -> None:
     """End the table whatever it is doing: a match that is played or about to start is voided, a
     result that is with the wallet stands, stakes held for the next match go back, and what is left
-    in the kasa is the house's (Ç10).
+    in the kasa is shared out (Ç10).
     """
     if draft.state.phase in (*MATCH_PHASES, Phase.STARTING):
         _void(draft, operator, note)

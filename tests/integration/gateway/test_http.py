@@ -44,16 +44,26 @@ async def test_a_guest_plays_under_its_name_and_comes_back_as_the_same(
     assert (answer.status_code, answer.json()["account"]) == (200, body["account"])
 
 
-async def test_nobody_becomes_a_guest_under_another_players_id(
-    world: Stand, gateway: ServiceServer
-) -> None:
-    made = await post(gateway, "session/guest", {"name": "x"}, world.issuer.token("ada"))
-    assert made.json()["player_id"].startswith("guest-")
+async def test_nobody_but_a_guest_is_made_a_guest(world: Stand, gateway: ServiceServer) -> None:
+    """A player of the identity provider would go on as somebody else, without chips."""
+    answer = await post(gateway, "session/guest", {"name": "x"}, world.issuer.token("ada"))
+    assert refused(answer) == (403, "NOT_A_GUEST")
 
 
 @pytest.mark.parametrize("name", ["", " \u200b ", 7, None])
 async def test_a_guest_needs_a_name_that_can_be_seen(gateway: ServiceServer, name: object) -> None:
     assert refused(await post(gateway, "session/guest", {"name": name})) == (400, "INVALID_FIELD")
+
+
+async def test_a_guest_learns_which_character_of_its_name_is_refused(
+    gateway: ServiceServer,
+) -> None:
+    answer = await post(gateway, "session/guest", {"name": "\U0001d159"})
+    assert refused(answer) == (400, "INVALID_FIELD")
+    note = "U+1D159 MUSICAL SYMBOL NULL NOTEHEAD"
+    assert answer.json()["metadata"] == {"character": note}
+    [violation] = answer.json()["violations"]
+    assert (violation["field"], note in violation["description"]) == ("name", True)
 
 
 async def test_without_a_key_there_are_no_guests(world: Stand) -> None:
@@ -70,7 +80,14 @@ CALLS = {
     "no token": ("RatingService/ListSeasons", {}, None, 401, "TOKEN_MISSING"),
     "bad token": ("RatingService/ListSeasons", {}, "eyJ.x.y", 401, "TOKEN_INVALID"),
     "no player's call": ("TableService/OpenTable", {}, "", 404, "RPC_NOT_OFFERED"),
-    "unknown field": ("TableService/GetTable", {"tisch": 1}, "", 400, "MALFORMED_REQUEST"),
+    "unknown field": ("LobbyService/CreateTable", {"tisch": 1}, "", 400, "MALFORMED_REQUEST"),
+    "newer page": (
+        "TableService/GetTable",
+        {"table_id": "a" * 26, "tisch": {"x": [1]}},
+        "",
+        404,
+        "TABLE_NOT_FOUND",
+    ),
     "no object": ("TableService/GetTable", [], "", 400, "MALFORMED_REQUEST"),
     "broken rule": ("TableService/GetTable", {"table_id": "X"}, "", 400, "INVALID_FIELD"),
     "no such table": (
@@ -97,6 +114,30 @@ async def test_a_refused_call_tells_status_and_reason(
     path, body, token, status, reason = CALLS[case]
     token = world.issuer.token("ada") if token == "" else token
     assert refused(await post(gateway, f"rpc/{path}", body, token or "")) == (status, reason)
+
+
+async def test_a_refused_call_tells_each_field(world: Stand, gateway: ServiceServer) -> None:
+    """A page can mark the fields of a form: what a service has refused, and the gateway itself."""
+    token = world.issuer.token("ada")
+    body = {"table_id": "X", "match_no": 0, "round_no": 1}
+    answer = await post(gateway, "rpc/TableService/ListEvents", body, token)
+    fields = {each["field"]: each["description"] for each in answer.json()["violations"]}
+    assert fields.keys() == {"table_id", "match_no"}
+    assert all(fields.values())
+    body = {"player_ids": ["x"] * 201}
+    answer = await post(gateway, "rpc/TableService/GetDisplayNames", body, token)
+    assert [each["field"] for each in answer.json()["violations"]] == ["player_ids"]
+    answer = await post(gateway, "rpc/TableService/GetTable", {"table_id": "a" * 26}, token)
+    assert "violations" not in answer.json()
+
+
+async def test_a_refused_table_tells_its_limit(world: Stand, gateway: ServiceServer) -> None:
+    terms = {"mode": "MODE_SOLO", "seat_count": 2, "stake": 20_000}
+    body = {"request_id": "request-1", "terms": terms, "bot_level": "BOT_LEVEL_EASY"}
+    answer = await post(gateway, "rpc/LobbyService/CreateTable", body, world.issuer.token("ada"))
+    assert refused(answer) == (400, "INVALID_TABLE_CONFIG")
+    told = {"field": "stake", "value": "20000", "allowed": "50..10000"}
+    assert answer.json()["metadata"] == told
 
 
 async def test_roles_are_the_services_to_judge(world: Stand, gateway: ServiceServer) -> None:

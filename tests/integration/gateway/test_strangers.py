@@ -1,12 +1,14 @@
 """Connections of strangers: how many there may be, and how long each may take."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from services.gateway.metrics import REQUESTS
 from tests.fixtures.certificates import Authority
-from tests.integration.gateway.alone import Alone, alone, dropped
+from tests.integration.gateway.alone import OPENING, Alone, alone, dropped
 from tests.integration.gateway.stand import browser
 
 HEALTH = b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"
@@ -55,14 +57,17 @@ async def test_a_body_that_was_refused_is_not_read_without_end(tmp_path: Path) -
 
 
 async def test_who_does_not_read_its_answers_is_dropped(tmp_path: Path) -> None:
-    """Also where it asks for many at once."""
     ask = b"GET /static/js/ui/lobby_view.js HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    answered = REQUESTS.labels("static", "200")._value
     before = dropped("UNREAD")
     async with alone(tmp_path, gateway_answer_ms=300) as gateway:
         stranger = await gateway.stranger(receive_bytes=4_096)
-        await stranger.say(ask * 3_000)
         while dropped("UNREAD") == before:
-            await is_alive(gateway)
+            count = answered.get()
+            with suppress(ConnectionError):
+                await stranger.say(ask)
+            while answered.get() == count and dropped("UNREAD") == before:
+                await is_alive(gateway)
 
 
 async def test_an_address_takes_only_so_many_places(tmp_path: Path) -> None:
@@ -111,6 +116,30 @@ async def test_sockets_without_a_hello_take_no_players_place(tmp_path: Path) -> 
                 assert (await early.hear())["pong"]["id"] == 1
         for gone in crowd[:24]:
             await gone.rest()
+
+
+async def test_an_address_opens_only_so_many_sockets_in_a_second(tmp_path: Path) -> None:
+    before = dropped("CROWDED")
+    async with alone(tmp_path, gateway_opens_per_s=1, gateway_opens_burst=2) as gateway:
+        early = [await gateway.stranger("127.0.0.2") for _ in range(2)]
+        for each in early:
+            await each.websocket()
+        late, other = await gateway.stranger("127.0.0.2"), await gateway.stranger("127.0.0.3")
+        await late.say(OPENING + b"\r\n")
+        assert await late.rest() == b""
+        await other.websocket()
+    assert dropped("CROWDED") == before + 1
+
+
+async def test_a_request_before_the_answer_to_the_last_one_ends_the_connection(
+    tmp_path: Path,
+) -> None:
+    before = dropped("PIPELINED")
+    async with alone(tmp_path) as gateway:
+        answers = await gateway.exchange(HEALTH * 100)
+        assert answers.count(b"HTTP/1.1 200 ") <= 1
+        await is_alive(gateway)
+    assert dropped("PIPELINED") == before + 1
 
 
 async def test_only_a_proxy_that_is_trusted_says_who_comes(tmp_path: Path) -> None:

@@ -52,6 +52,37 @@ async def test_matches_go_on_without_the_rating_service(lobby: Lobby) -> None:
     assert (await watched(lobby.player("bo")))[-1].state == SEATED
 
 
+async def test_having_no_ticket_is_no_error_for_who_says_so(lobby: Lobby) -> None:
+    """A page that comes to the lobby asks each time; others still get TICKET_NOT_FOUND."""
+    ada = lobby.player("ada")
+    may_be_none = lobby_pb2.GetTicketRequest(may_be_none=True)
+    assert not (await ada.GetTicket(may_be_none)).HasField("ticket")
+    failure = await failure_of(ada.GetTicket(lobby_pb2.GetTicketRequest()))
+    assert failure.reason == "TICKET_NOT_FOUND"
+    ticket = await enqueue(ada, Enqueue(terms=TWO))
+    assert (await ada.GetTicket(may_be_none)).ticket.ticket_id == ticket.ticket_id
+
+
+async def test_a_party_code_is_read_however_it_is_typed(lobby: Lobby) -> None:
+    code = (await enqueue(lobby.player("ada"), Enqueue(terms=ESLI, open_party=True))).party_code
+    typed = f"\u00a0{code[:10].upper()}\u2013{code[10:]}\n"
+    joined = await enqueue(lobby.player("bo"), Enqueue(party_code=typed))
+    assert (joined.state, joined.has_partner) == (WAITING, True)
+
+
+async def test_a_slip_in_a_party_code_is_told_and_not_counted(lobby: Lobby) -> None:
+    """More often than a player may ask for a match; then the right code is taken."""
+    code = (await enqueue(lobby.player("ada"), Enqueue(terms=ESLI, open_party=True))).party_code
+    bo = lobby.player("bo")
+    for _ in range(40):
+        for slip in (code[1:], code + "0", "g" + code[1:], " \n"):
+            failure = await failure_of(bo.EnqueueTicket(Enqueue(party_code=slip)))
+            assert failure.reason == "INVALID_FIELD"
+            assert [each.field for each in failure.violations] == ["party_code"]
+            assert "20 digits and letters from a to f" in failure.message
+    assert (await enqueue(bo, Enqueue(party_code=code))).has_partner
+
+
 async def test_a_party_of_two_plays_on_one_side(lobby: Lobby) -> None:
     """O2: the code lets the partner in, through any replica, and partners sit opposite."""
     opened = await enqueue(lobby.player("ada"), Enqueue(terms=ESLI, open_party=True))

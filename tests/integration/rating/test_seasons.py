@@ -21,7 +21,7 @@ async def test_an_operator_starts_a_season_and_boards_of_both_are_read(stub_of: 
     recorded = await engine.RecordMatch(a_match(match_id=f"{TABLE}-2"))
     kinds = [(c.kind, c.delta_milli, c.season) for c in recorded.changes if c.player_id == "ada"]
     reset, match = rating_pb2.CHANGE_KIND_SEASON_RESET, rating_pb2.CHANGE_KIND_MATCH
-    assert kinds == [(reset, -10_000, 2), (match, 10_000, 2)] * 2
+    assert kinds == [(reset, -10_000, 2), (match, 5_000, 2)] * 2  # R7 knows no seasons
     # Both reset together, so the sink's part is nothing.
     assert list(recorded.sinks) == []
     board = rating_pb2.ListLeaderboardRequest(

@@ -54,7 +54,8 @@ def test_a_finish_that_ends_the_match_while_another_is_ahead_is_worth_nothing() 
     assert klasik((16, 20, 1, 9)) == {"NORMAL": 0, "OKEY": 4, "CIFT": 4, "CIFT_OKEY": 4}
     assert 0 not in klasik((3, 20, 1, 3), (0, 3)).values()
     assert 0 not in klasik((3, 20, 1, 3), (2, 3)).values()
-    assert 0 in klasik((3, 20, 1, 3), (2,)).values()
+    assert 0 not in klasik((3, 20, 1, 3), (2,)).values()
+    assert 0 in klasik((3, 20, 1, 3), ()).values()
 
 
 def test_in_a_tie_break_every_finish_wins() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Final
 
@@ -42,8 +42,12 @@ def test_a_code_has_eighty_random_bits() -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["01AB-01CD-EFGH-JKMN", "01ab01cdefghjkmn", "olAB OiCD EFGH JKMN", " 01AB-01CDEFGHJKMN "],
-)
+    [
+        "01AB-01CD-EFGH-JKMN", "01ab01cdefghjkmn", "olAB OiCD EFGH JKMN", " 01AB-01CDEFGHJKMN ",
+        "01AB\u201301CD\u2013EFGH\u2013JKMN\n", "01AB\u00a001CD\u00a0EFGH\u00a0JKMN",
+        "\u006f\u0130AB-o\u0131CD-EFGH-JKMN",
+    ],
+)  # fmt: skip
 def test_a_code_is_read_however_it_is_written(written: str) -> None:
     assert code_hash(TABLE, written) == code_hash(TABLE, "01AB-01CD-EFGH-JKMN")
 
@@ -148,6 +152,21 @@ async def test_a_right_code_is_asked_for_once(world: World) -> None:
     await invites.let_in(TABLE, knock("bert", code.lower()))
     with pytest.raises(DatabaseAway):
         await invites.let_in(TABLE, knock("carl", code))
+
+
+@pytest.mark.parametrize(
+    "slip", [lambda code: code[:-1], lambda code: code + "7", lambda code: "U" + code[1:]]
+)
+async def test_a_slip_of_the_hand_costs_no_try(world: World, slip: Callable[[str], str]) -> None:
+    """What can be no code is refused with what a code looks like, and is never looked up."""
+    invites, store = invites_of(world)
+    code = await invites.code_for((await world.open(CONFIG)).table, "anna")
+    for _ in range(3 * WRONG_TRIES):
+        with pytest.raises(InviteWrong, match="has 16 digits and letters") as refused:
+            await invites.let_in(TABLE, knock("bert", slip(code)))
+    assert code[:4] not in str(refused.value)
+    assert not store.is_asked.is_set()
+    await invites.let_in(TABLE, knock("bert", code.lower().replace("-", "\u2013")))
 
 
 async def test_only_so_many_who_came_in_are_remembered(

@@ -3,6 +3,7 @@
 import pytest
 
 from okey.api.engine.v1 import engine_pb2
+from okey.api.lobby.v1 import lobby_pb2
 from okey_runtime.auth import _MAX_TOKEN_CHARS
 from okey_runtime.errors import InvalidField, MalformedRequest
 from okey_runtime.request_size import largest
@@ -29,6 +30,7 @@ def test_numbers_come_as_numbers_or_as_text() -> None:
         '{"attach": {"after_seq": 1e400}}',
         '{"attach": {"after_seq": 1.5}}',
         '{"attach": {"tableId": "t", "x": 1}}',
+        '{"dance": {}}',
         '{"act": {}, "forfeit": {}}',
         '{"act": {"action": {"discard": {"tile": "TILE_Z9"}}}}',
         "[" * 60_000,
@@ -37,6 +39,30 @@ def test_numbers_come_as_numbers_or_as_text() -> None:
 def test_what_is_no_such_message_is_refused(text: str) -> None:
     with pytest.raises(MalformedRequest):
         from_json(read_object(text), engine_pb2.PlayRequest())
+
+
+@pytest.mark.parametrize("empty", ["null", "false", "0", '""', "[]"])
+def test_an_empty_field_of_a_newer_page_says_nothing(empty: str) -> None:
+    content = read_object(f'{{"attach": {{"table_id": "t", "newer": {empty}}}, "other": {empty}}}')
+    assert from_json(content, engine_pb2.PlayRequest()).attach.table_id == "t"
+
+
+def test_a_call_that_reads_ignores_what_it_does_not_know() -> None:
+    """At every depth; a call that changes something would leave out what was asked for."""
+    content = {"seat_count": 2, "newer": 7, "page": {"x": 1}}
+    assert from_json(content, lobby_pb2.ListTablesRequest(), is_reading=True).seat_count == 2
+    with pytest.raises(MalformedRequest, match="newer"):
+        from_json({"newer": 7}, lobby_pb2.CreateTableRequest())
+    with pytest.raises(MalformedRequest, match="newer"):
+        from_json({"terms": {"newer": 7}}, lobby_pb2.CreateTableRequest())
+
+
+def test_a_reading_call_is_known_by_its_name() -> None:
+    changing = {name.partition("/")[2] for name, rpc in OFFERED.items() if not rpc.is_reading}
+    assert changing == {
+        "CreateTable", "JoinTable", "LeaveTable", "EnqueueTicket", "CancelTicket", "LeaveSeat",
+        "AddNonce", "Act", "Forfeit", "ReturnToSeat", "PlayOn", "ClaimMatch",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["player_ids", "playerIds"])

@@ -86,7 +86,7 @@ def test_a_whole_match_conserves_every_chip(
     else:
         book(books, settle(match, outcome, RULES))
         assert books[match.kasa_account] == kasa_after(match, outcome, RULES)
-    book(books, close_table(TABLE, books[match.kasa_account]))
+    book(books, close_table(TABLE, books[match.kasa_account], match.stayed(), RULES))
     assert sum(books.values()) == total
     assert (
         books[match.pot_account] == books[escrow_account(TABLE)] == books[match.kasa_account] == 0

@@ -7,6 +7,7 @@ from okey.money.match import MalformedMatch, MatchMoney
 from okey.money.outcome import CanakDraw, CanakWin, HouseWin, KlasikDraw, KlasikWin, Outcome
 from okey.money.settle import OutcomeDoesNotFit, kasa_after, settle
 from okey.rules.finish import FinishKind
+from okey.rules.rule_set import RULE_SET_2026_11
 from okey.rules.variant import Mode
 from tests.unit.money.builders import RULES, amounts, canak, klasik
 
@@ -46,17 +47,34 @@ def test_both_together_bring_half_the_stake_on_top_from_the_house() -> None:
 
 
 @pytest.mark.parametrize("finish", list(FinishKind))
-@pytest.mark.parametrize(
-    ("payers", "given_up", "seat"), [("A-", (), 1), ("ABCD", (2,), 2), ("A---", (), 3)]
-)
+@pytest.mark.parametrize(("payers", "seat"), [("A-", 1), ("A---", 3)])
 def test_a_house_seat_takes_the_pot_but_never_kasa_nor_bonus(
-    payers: str, given_up: tuple[int, ...], seat: int, finish: FinishKind
+    payers: str, seat: int, finish: FinishKind
 ) -> None:
-    """Ç11: for the bot bank; the kasa stays."""
-    match = canak(payers, kasa_before=300, given_up=given_up)
+    """Ç11: it has paid its stake, so the pot is the bot bank's; the kasa stays."""
+    match = canak(payers, kasa_before=300)
     outcome = CanakWin(seat, finish)
     assert legs(match, outcome) == {"pot:t1-1": -match.pot, HOUSE_BOT_BANK: match.pot}
     assert kasa_after(match, outcome, RULES) == match.kasa
+
+
+@pytest.mark.parametrize("finish", list(FinishKind))
+def test_a_given_up_seats_pot_goes_into_the_kasa(finish: FinishKind) -> None:
+    """Ç11: 200 chips staked, 20 of them to the kasa of 300; 180 more stay with it."""
+    match = canak(kasa_before=300, given_up=(2,))
+    outcome = CanakWin(2, finish)
+    assert legs(match, outcome) == {"pot:t1-1": -180, "kasa:t1": 180}
+    assert kasa_after(match, outcome, RULES) == 500
+    old = settle(match, outcome, RULE_SET_2026_11)
+    assert amounts(old) == {"pot:t1-1": -180, HOUSE_BOT_BANK: 180}
+
+
+def test_a_side_of_a_bot_and_a_given_up_seat_wins_for_the_bot_bank() -> None:
+    """Ç11, M6: the bank has paid for a seat of the side, whichever of the two finished."""
+    match = canak("A-CD", mode=Mode.ESLI, given_up=(3,))
+    for finisher in (1, 3):
+        outcome = CanakWin(finisher, FinishKind.NORMAL)
+        assert legs(match, outcome) == {"pot:t1-1": -180, HOUSE_BOT_BANK: 180}
 
 
 @pytest.mark.parametrize("finisher", [1, 3])
@@ -86,12 +104,12 @@ def test_the_only_person_of_a_winning_pair_gets_all(finisher: int) -> None:
     assert kasa_after(match, outcome, RULES) == 0
 
 
-def test_a_side_that_is_wholly_the_houses_takes_only_the_pot() -> None:
-    """M6, Ç11: nobody of it is a person."""
+def test_the_pot_of_a_side_that_wholly_gave_up_goes_into_the_kasa() -> None:
+    """M6, Ç11: nobody of it is a person, and the bank paid for none."""
     match = canak(kasa_before=300, mode=Mode.ESLI, given_up=(0, 2))
     outcome = CanakWin(0, FinishKind.CIFT_OKEY)
-    assert legs(match, outcome) == {"pot:t1-1": -180, HOUSE_BOT_BANK: 180}
-    assert kasa_after(match, outcome, RULES) == 320
+    assert legs(match, outcome) == {"pot:t1-1": -180, "kasa:t1": 180}
+    assert kasa_after(match, outcome, RULES) == 500
 
 
 def test_a_draw_gives_the_pot_back_in_equal_parts() -> None:

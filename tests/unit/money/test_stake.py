@@ -1,5 +1,7 @@
 """Stakes before and at the start, and matches taken back."""
 
+from dataclasses import replace
+
 import pytest
 
 from okey.money.account import (
@@ -21,6 +23,7 @@ from okey.money.stake import (
     void_match,
     void_open_match,
 )
+from okey.rules.rule_set import RULE_SET_2026_11, LeftoverKasa, RuleSet
 from okey.rules.variant import Mode
 from tests.unit.money.builders import RULES, amounts, canak, klasik
 
@@ -91,12 +94,37 @@ def test_voiding_klasik_takes_no_rake() -> None:
     assert amounts(void_match(klasik("AB"))) == {"pot:t1-1": -100, "player:A": 50, "player:B": 50}
 
 
-def test_what_is_left_in_the_kasa_goes_to_the_house() -> None:
-    """Ç10: house:unclaimed; an empty kasa books nothing."""
-    journal = close_table("t1", 320)
+def test_what_is_left_in_the_kasa_goes_back_to_who_played_to_the_end() -> None:
+    """Ç10: 320 chips for three people are 106 each, and two odd ones for house:unclaimed."""
+    journal = close_table("t1", 320, ("A", "B", "D"), RULES)
+    assert journal is not None
+    shares = {"player:A": 106, "player:B": 106, "player:D": 106}
+    assert amounts(journal) == {"kasa:t1": -320, **shares, HOUSE_UNCLAIMED: 2}
+
+
+@pytest.mark.parametrize(
+    ("stayed", "rules"),
+    [
+        ((), RULES),
+        (("A", "B"), RULE_SET_2026_11),
+        (("A",), replace(RULES, leftover_kasa=LeftoverKasa.HOUSE)),
+    ],
+)
+def test_a_kasa_that_nobody_played_for_goes_to_the_house(
+    stayed: tuple[str, ...], rules: RuleSet
+) -> None:
+    """Ç10: so does every one where the rule set says HOUSE, or is from before the choice."""
+    journal = close_table("t1", 320, stayed, rules)
     assert journal is not None
     assert amounts(journal) == {"kasa:t1": -320, HOUSE_UNCLAIMED: 320}
-    assert close_table("t1", 0) is None
+
+
+def test_a_kasa_of_fewer_chips_than_people_goes_to_the_house() -> None:
+    """Ç10: equal parts of nothing; an empty kasa books nothing."""
+    journal = close_table("t1", 2, ("A", "B", "C"), RULES)
+    assert journal is not None
+    assert amounts(journal) == {"kasa:t1": -2, HOUSE_UNCLAIMED: 2}
+    assert close_table("t1", 0, ("A",), RULES) is None
 
 
 def test_chips_come_from_the_issuance_only() -> None:

@@ -88,14 +88,14 @@ def a_match(number: int) -> rating_pb2.RecordMatchRequest:
 async def test_show_tells_ratings_and_places(operator: Operator) -> None:
     status, text, _ = await operator.run("show", "ada")
     assert status == 0
-    assert "1219.424" in text
+    assert "1214.712" in text
     assert "1 of 2 provisional" in text
     assert "no rated match in this season" in text
     _, text, _ = await operator.run("show", "bo", "--json")
     canak, klasik, _ = document_in(text)
     assert canak == {
         "ladder": "canak",
-        "rating_milli": 1_180_576,
+        "rating_milli": 1_185_288,
         "rated_matches": 2,
         "provisional": True,
         "season": 1,
@@ -108,12 +108,12 @@ async def test_show_tells_ratings_and_places(operator: Operator) -> None:
 
 async def test_history_tells_every_change_and_its_match(operator: Operator) -> None:
     _, text, _ = await operator.run("history", "ada")
-    assert text.index("+9.424") < text.index("+10.000")
+    assert text.index("+4.712") < text.index("+10.000")
     assert f"{TABLE}-1" in text
     assert "2023-11-14T22:13:22+00:00" in text
     _, text, _ = await operator.run("history", "bo", "--ladder", "canak", "--limit", "1", "--json")
     (change,) = document_in(text)
-    assert (change["kind"], change["delta_milli"], change["rated_matches"]) == ("MATCH", -9_424, 2)
+    assert (change["kind"], change["delta_milli"], change["rated_matches"]) == ("MATCH", -4_712, 2)
 
 
 async def test_seasons_are_started_once_and_listed(operator: Operator) -> None:
@@ -141,7 +141,7 @@ async def test_a_rebuild_shows_what_differs_and_mends_it_on_request(operator: Op
     status, text, _ = await operator.run("rebuild")
     assert status == 1
     assert "RATING" in text
-    assert "1,180,576" in text
+    assert "1,185,288" in text
     status, text, _ = await operator.run("rebuild", "--repair", "--json")
     assert (status, document_in(text)["mended"]) == (1, 1)
     assert document_in(text)["differences"][0]["subject"] == "bo"

@@ -5,7 +5,13 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from okey.rules.rule_set import DEFAULT_RULE_SET, ContradictoryRuleSet, RuleSet
+from okey.rules.rule_set import (
+    DEFAULT_RULE_SET,
+    RULE_SETS,
+    ContradictoryRuleSet,
+    LeftoverKasa,
+    RuleSet,
+)
 
 
 def test_default_turn_time_is_a_minute_within_15_and_120_seconds() -> None:
@@ -40,9 +46,21 @@ def test_a_player_sits_at_one_table_unless_a_house_says_otherwise() -> None:
 
 
 def test_a_house_changes_one_number_and_nothing_else() -> None:
-    house = replace(DEFAULT_RULE_SET, version="2026.11-house", kasa_percent=15)
+    house = replace(DEFAULT_RULE_SET, version="2026.12-house", kasa_percent=15)
     assert house.kasa_percent == 15
-    assert replace(house, version="2026.11", kasa_percent=10) == DEFAULT_RULE_SET
+    assert replace(house, version="2026.12", kasa_percent=10) == DEFAULT_RULE_SET
+
+
+def test_the_newest_version_is_the_default_and_the_one_before_is_kept() -> None:
+    """Ç10, Ç11, R6, R7: a field that came later reads as 0 in journals before it."""
+    assert list(RULE_SETS) == ["2026.11", "2026.12"]
+    assert RULE_SETS["2026.12"] is DEFAULT_RULE_SET
+    assert DEFAULT_RULE_SET.leftover_kasa is LeftoverKasa.SPLIT
+    before = RULE_SETS["2026.11"]
+    assert not before.leftover_kasa
+    assert not before.bars_given_up_seats
+    assert not before.unrated_private_tables
+    assert not before.meetings_window_ms
 
 
 def test_a_rule_set_cannot_be_changed_in_place() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import grpc
+import pytest
 
 from okey_runtime.channel import open_channel, service_config
 from okey_runtime.config import ServiceSettings
@@ -124,6 +125,28 @@ async def test_a_channel_finds_a_server_that_has_come_back(
                 call = caller.call(UNARY, ask(), timeout_s=5)
                 assert await asyncio.wait_for(call, timeout=5) == ["ayse"]
             assert (await caller.failure(UNARY, ask())).code is grpc.StatusCode.UNAVAILABLE
+
+
+async def test_a_services_failed_connection_holds_no_other_channel_up(
+    server: ServiceServer, unused_port: int
+) -> None:
+    """A service that starts first asks for one that does not serve yet."""
+    target = f"127.0.0.1:{unused_port}"
+    async with server.dial(target) as early:
+        with pytest.raises(grpc.aio.AioRpcError):
+            await early.unary_unary("/a.B/Get")(b"")
+        late = grpc.aio.server()
+        handler = grpc.unary_unary_rpc_method_handler(Flaky(0).answer)
+        late.add_generic_rpc_handlers(
+            [grpc.method_handlers_generic_handler("a.B", {"Get": handler})]
+        )
+        late.add_insecure_port(target)
+        await late.start()
+        try:
+            async with open_channel(target) as channel:
+                assert await channel.unary_unary("/a.B/Get")(b"") == b"here"
+        finally:
+            await late.stop(None)
 
 
 async def test_nothing_is_sent_any_more_once_the_server_has_ended_a_stream(

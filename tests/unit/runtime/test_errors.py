@@ -207,10 +207,38 @@ def test_a_failure_without_our_details_has_no_reason() -> None:
     assert str(failure) == "UNAVAILABLE: connection refused"
 
 
-def test_details_of_another_domain_are_not_taken_for_ours() -> None:
+def test_a_reason_of_another_domain_is_kept_and_not_taken_for_ours() -> None:
+    """It goes on to our own caller with its domain; its text and metadata may hold addresses."""
+    status = status_pb2.Status(code=Code.UNAVAILABLE.value[0], message="10.0.0.7 is full")
+    foreign = error_details_pb2.ErrorInfo(reason="QUOTA", domain="acme.example")
+    foreign.metadata["host"] = "10.0.0.7"
+    status.details.add().Pack(foreign)
+    failure = from_rpc_error(received(status))
+    assert (failure.reason, failure.has_own_reason) == ("acme.example/QUOTA", False)
+    passed_on = to_status(failure)
+    assert passed_on is not None
+    assert "10.0.0.7" not in str(passed_on)
+    assert from_rpc_error(received(passed_on)).reason == "acme.example/QUOTA"
+
+
+def test_our_own_reason_counts_beside_another_domains() -> None:
     status = status_pb2.Status(code=Code.UNAVAILABLE.value[0], message="x")
-    status.details.add().Pack(error_details_pb2.ErrorInfo(reason="QUOTA", domain="elsewhere"))
-    assert from_rpc_error(received(status)).reason == ""
+    for domain, reason in (("mesh", "A"), ("okey", "NOT_OWNER"), ("mesh", "B")):
+        status.details.add().Pack(error_details_pb2.ErrorInfo(reason=reason, domain=domain))
+    failure = from_rpc_error(received(status))
+    assert (failure.reason, failure.has_own_reason) == ("NOT_OWNER", True)
+
+
+def test_refused_fields_reach_the_caller_of_the_caller() -> None:
+    """As a browser's, whose call goes by the gateway."""
+    refused = InvalidField((FieldViolation("stake", "at least 50, not 3"),))
+    status = to_status(refused)
+    assert status is not None
+    failure = from_rpc_error(received(status))
+    assert failure.violations == refused.violations
+    passed_on = to_status(failure)
+    assert passed_on is not None
+    assert from_rpc_error(received(passed_on)).violations == refused.violations
 
 
 def test_details_that_cannot_be_parsed_are_left_out() -> None:

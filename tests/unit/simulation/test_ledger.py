@@ -82,12 +82,14 @@ def test_a_voided_match_gives_every_stake_back() -> None:
     assert ledger.total == 0
 
 
-def test_a_closing_table_leaves_its_kasa_to_the_house() -> None:
-    """Ç10: nobody is left to win it."""
+def test_a_closing_table_gives_its_kasa_back() -> None:
+    """Ç10: to who played to the end; bora gave up, so that its 45 of the pot are there too."""
     ledger = started()
+    ledger.take(e.SeatForfeited(MATCH, 1, "bora", ForfeitReason.GAVE_UP, True, 0))
     assert ledger.take(ended(OutcomeKind.CANAK_DRAW)) == c.ConfirmSettlement(MATCH)
     ledger.take(e.TableClosed(CloseReason.NO_PEOPLE))
-    assert ledger.balances[Account("house:unclaimed")] == 10
+    assert ledger.balances[Account("house:unclaimed")] == 0
+    assert ledger.balances[player_account("ayse")] == 200 - 50 + 45 + 10 + 45
 
 
 def test_every_kind_of_end_is_told_to_the_money_rules() -> None:

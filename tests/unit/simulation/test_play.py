@@ -64,5 +64,6 @@ def test_draws_give_the_pot_back() -> None:
     report = simulate(KINDS["canak-2"], 2, 5, passive)
     assert report.outcomes == Counter(CANAK_DRAW=2)
     assert report.finishes == Counter()
-    assert report.balances[Account("house:unclaimed")] == 2 * 10
+    assert report.balances[Account("house:unclaimed")] == 0
+    assert report.chips_by_seat == Counter({0: 0, 1: 0})  # Ç10: the kasa too
     assert report.wins_by_seat == Counter()

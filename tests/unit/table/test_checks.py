@@ -3,6 +3,7 @@
 import pytest
 
 from okey.rules.finish import FinishKind, FinishRejected
+from okey.rules.rule_set import DEFAULT_RULE_SET, RULE_SET_2026_11, RuleSet
 from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table import events as e
@@ -321,21 +322,24 @@ def test_house_seats_show_too() -> None:
 # Contending
 
 
-def test_people_alone_contend_while_two_are_left() -> None:
-    """K9: with one person left the house seats contend too."""
-    table = dealt(klasik(4))
+@pytest.mark.parametrize(
+    ("rules", "last"), [(DEFAULT_RULE_SET, (3,)), (RULE_SET_2026_11, (0, 1, 2, 3))]
+)
+def test_people_alone_contend_while_any_is_left(rules: RuleSet, last: tuple[int, ...]) -> None:
+    """K9: before 2026.12 the house seats contended too with one person left."""
+    table = dealt(klasik(4, rules=rules))
     assert contenders(table.state) == (0, 1, 2, 3)
     table.do(c.Forfeit(PLAYERS[0]))
     assert contenders(table.state) == (1, 2, 3)
     table.do(c.Forfeit(PLAYERS[1]))
     assert contenders(table.state) == (2, 3)
     table.do(c.Forfeit(PLAYERS[2]))
-    assert contenders(table.state) == (0, 1, 2, 3)
+    assert contenders(table.state) == last
 
 
-def test_in_a_tie_break_the_same_holds_among_its_seats() -> None:
+def test_in_a_tie_break_of_before_2026_12_the_same_held_among_its_seats() -> None:
     """K9, K6: of three, two people; of two, the one and the house seat."""
-    table = tie_break(0, 1, 2)
+    table = tie_break(0, 1, 2, rules=RULE_SET_2026_11)
     table.do(c.Forfeit(PLAYERS[0]))
     assert contenders(table.state) == (1, 2)
     table.do(c.Forfeit(PLAYERS[1]))

@@ -35,6 +35,7 @@ SAMPLES: tuple[c.Command, ...] = (
     c.PlayOn(PLAYERS[0]),
     c.AddNonce(PLAYERS[0], bytes(31)),
     c.Forfeit("x"),
+    c.ClaimMatch(PLAYERS[0]),
     c.ReturnToSeat(PLAYERS[0]),
     c.ConfirmHold("unknown"),
     c.DeclineHold("unknown", "X"),

@@ -3,6 +3,7 @@
 import pytest
 
 from okey.rules.finish import FinishKind
+from okey.rules.rule_set import DEFAULT_RULE_SET, RULE_SET_2026_11
 from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table import events as e
@@ -195,11 +196,22 @@ def test_a_house_partners_win_in_esli_takes_the_kasa_for_the_side() -> None:
     table.do(c.Forfeit(PLAYERS[0]))
     table.win(0, laid="R8")
     assert ended(table).kasa == 0
-    table = dealt(esli())
+    for rules, kasa in ((DEFAULT_RULE_SET, 20 + 180), (RULE_SET_2026_11, 20)):
+        table = dealt(esli(rules))
+        table.do(c.Forfeit(PLAYERS[0]))
+        table.do(c.Forfeit(PLAYERS[2]))
+        table.win(0, laid="R8")
+        assert ended(table).kasa == kasa
+
+
+def test_a_given_up_seats_pot_goes_into_the_kasa_and_the_nachspiel_follows() -> None:
+    """Ç11, Ç8: 2 x 50 chips; the last person goes on for a kasa of 100 instead of 10."""
+    table = dealt(canak())
     table.do(c.Forfeit(PLAYERS[0]))
-    table.do(c.Forfeit(PLAYERS[2]))
     table.win(0, laid="R8")
-    assert ended(table).kasa == 20
+    assert (ended(table).kind, ended(table).kasa) == (OutcomeKind.CANAK_WIN, 10 + 90)
+    table.settle()
+    assert table.is_in(Phase.NACHSPIEL)
 
 
 def test_one_finish_ends_an_esli_match() -> None:

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from okey.rules.rule_set import DEFAULT_RULE_SET, RULE_SET_2026_11, RuleSet
 from okey.table import commands as c
 from okey.table import events as e
+from okey.table.errors import ClaimNotOpen, NoMatchRunning, NotSeated, ReturnTooLate
 from okey.table.legal import LegalAction, legal_actions
 from okey.table.reasons import CloseReason, Departure, OutcomeKind, RoundResult
 from okey.table.state import Phase
@@ -16,10 +18,13 @@ from tests.factories import (
     PILE,
     PLAYERS,
     Driver,
+    canak,
     dealt,
     kinds,
     klasik,
+    paid,
     the,
+    tie_break,
 )
 
 SECOND_COPY = FAR.replace("Y8", "R7")
@@ -162,13 +167,17 @@ def test_a_won_round_begins_the_count_of_drawn_ones_anew() -> None:
 
 
 def test_a_drawn_match_is_shared_by_who_still_contends() -> None:
-    """K10, K9: two people left: the house seats get no part; one left: they do."""
+    """K10, K9: house seats get no part, before 2026.12 they did beside the last person."""
     table = dealt(klasik(4))
     table.do(c.Forfeit(PLAYERS[0]))
     table.do(c.Forfeit(PLAYERS[3]))
     draw_rounds(table, 10)
     assert ended(table).contending == (1, 2)
     table = dealt(klasik())
+    table.do(c.Forfeit(PLAYERS[0]))
+    draw_rounds(table, 10)
+    assert ended(table).contending == (1,)
+    table = dealt(klasik(rules=RULE_SET_2026_11))
     table.do(c.Forfeit(PLAYERS[0]))
     draw_rounds(table, 10)
     assert ended(table).contending == (0, 1)
@@ -223,25 +232,110 @@ def test_the_second_best_is_neither_crowned_nor_in_a_tie_break(
     assert (ended(table).kind, ended(table).winner) == (OutcomeKind.KLASIK_WIN, winner)
 
 
-def test_a_house_seat_may_win_against_the_last_person() -> None:
-    """K9: with one person left the house seats contend too."""
+def test_a_house_seat_does_not_win_against_the_last_person() -> None:
+    """K9: it can end the match, which the person wins, whatever the points."""
     table = dealt(klasik())
+    table.set_points(9, 2)
+    table.do(c.Forfeit(PLAYERS[0]))
+    table.win(0)
+    assert (ended(table).kind, ended(table).winner) == (OutcomeKind.KLASIK_WIN, 1)
+    assert ended(table).points == (9, 0)
+
+
+def test_before_2026_12_a_house_seat_could_win_against_the_last_person() -> None:
+    """K9: with one person left the house seats contended too."""
+    table = dealt(klasik(rules=RULE_SET_2026_11))
     table.set_points(9, 2)
     table.do(c.Forfeit(PLAYERS[0]))
     table.win(0)
     assert (ended(table).kind, ended(table).winner) == (OutcomeKind.KLASIK_WIN, 0)
 
 
-def test_a_tie_of_house_seats_at_the_top_is_the_houses_match() -> None:
-    """M8, K6: no seat of the tie-break is a person's."""
-    table = dealt(klasik(4))
+def test_before_2026_12_a_tie_of_house_seats_at_the_top_was_the_houses_match() -> None:
+    """M8, K6: no seat of the tie-break was a person's."""
+    table = dealt(klasik(4, rules=RULE_SET_2026_11))
     for seat in (0, 1, 2):
         table.do(c.Forfeit(PLAYERS[seat]))
     table.set_points(7, 9, 2, 2)
     events = table.win(0)
     assert kinds(events) == ["RoundEnded", "PointsTaken", "TieBreakStarted", "MatchEnded"]
     assert ended(table).kind is OutcomeKind.HOUSE_WIN
-    assert ended(table).winner == -1
+
+
+# The last person left
+
+
+def left_alone(rules: RuleSet = DEFAULT_RULE_SET) -> Driver:
+    """Seat 2 is the only person left of four."""
+    table = dealt(klasik(4, rules=rules))
+    table.set_points(20, 20, 3, 20)
+    for seat in (0, 1, 3):
+        table.do(c.Forfeit(PLAYERS[seat]))
+    return table
+
+
+def test_the_last_person_may_end_the_match_as_its_winner() -> None:
+    """K9: in the middle of a round, out of turn, with the fewest points."""
+    table = left_alone()
+    assert table.mover != 2
+    assert LegalAction.CLAIM_MATCH in legal_actions(table.state, 2)
+    events = table.do(c.ClaimMatch(PLAYERS[2]))
+    assert kinds(events) == ["MatchClaimed", "RoundEnded", "MatchEnded"]
+    assert the(events, e.RoundEnded).result is RoundResult.CUT_SHORT
+    assert (ended(table).kind, ended(table).winner) == (OutcomeKind.KLASIK_WIN, 2)
+    assert not ended(table).is_tie_break
+    table.settle()
+    assert table.state.is_done
+
+
+def test_the_last_person_may_claim_between_rounds_and_while_a_stand_in_plays() -> None:
+    """K9: at any moment, the seat is still theirs (U8)."""
+    table = left_alone()
+    table.draw_round()
+    assert kinds(table.do(c.ClaimMatch(PLAYERS[2]))) == ["MatchClaimed", "MatchEnded"]
+    table = left_alone()
+    table.away(2)
+    assert table.do(c.ClaimMatch(PLAYERS[2]))
+
+
+def test_the_last_person_may_play_on() -> None:
+    """K9, K4: nothing ends by itself; the match runs to its end."""
+    table = left_alone()
+    assert table.is_in(Phase.PLAYING)
+    table.win(0)
+    assert table.is_in(Phase.PAUSE)
+    table.next_round()
+    table.win(0)
+    assert ended(table).winner == 2
+
+
+def test_a_match_is_claimed_by_the_last_person_only() -> None:
+    """K9: while others are people, in a tie-break, in Çanak and before a match it is refused."""
+    table = dealt(klasik(4))
+    table.do(c.Forfeit(PLAYERS[0]))
+    assert "seats 1, 3" in table.refused(c.ClaimMatch(PLAYERS[2]), ClaimNotOpen)
+    assert LegalAction.CLAIM_MATCH not in legal_actions(table.state, 2)
+    table.refused(c.ClaimMatch(PLAYERS[0]), NotSeated)
+    tie_break(0, 1).refused(c.ClaimMatch(PLAYERS[0]), ClaimNotOpen)
+    paid(klasik()).refused(c.ClaimMatch(PLAYERS[0]), NoMatchRunning)
+    table = dealt(canak())
+    table.do(c.Forfeit(PLAYERS[0]))
+    table.refused(c.ClaimMatch(PLAYERS[1]), ClaimNotOpen)
+
+
+def test_a_claim_comes_too_late_once_the_time_to_come_back_is_over() -> None:
+    """K9, U9: the clock that has run out counts, also before it has rung."""
+    table = left_alone()
+    table.away(2)
+    table.now_ms = table.seat(2).away_deadline_ms
+    table.refused(c.ClaimMatch(PLAYERS[2]), ReturnTooLate)
+
+
+def test_before_2026_12_no_match_was_claimed() -> None:
+    """K9: such a table is played to its end."""
+    table = left_alone(RULE_SET_2026_11)
+    table.refused(c.ClaimMatch(PLAYERS[2]), ClaimNotOpen)
+    assert LegalAction.CLAIM_MATCH not in legal_actions(table.state, 2)
 
 
 def test_the_table_closes_after_a_klasik_match() -> None:

@@ -77,7 +77,7 @@ def test_a_table_is_canak_unless_said() -> None:
 
 def test_a_wrong_config_opens_nothing() -> None:
     """Ç1: a stake out of range opens no table."""
-    with pytest.raises(InvalidTableConfig, match="49 chips"):
+    with pytest.raises(InvalidTableConfig, match="stake is 49; it lies between 50"):
         opened(canak(stake=49))
 
 

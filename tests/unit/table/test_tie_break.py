@@ -2,6 +2,7 @@
 
 import pytest
 
+from okey.rules.rule_set import RULE_SET_2026_11
 from okey.rules.tile import Tile
 from okey.table import commands as c
 from okey.table import events as e
@@ -132,19 +133,29 @@ def test_a_contenders_90_seconds_run_on_through_the_tie_break() -> None:
     assert the(events, e.SeatForfeited).player == PLAYERS[1]
 
 
-def test_a_contender_who_gives_up_is_played_by_an_ai() -> None:
-    """K6, K9: of two, the AI contends against the one person left, and may win."""
+def test_the_last_contender_wins_at_once() -> None:
+    """K9, K6: who gives up contends no more, and nobody else is left to play against."""
     table = tie_break(0, 1, starter=0)
-    table.do(c.Forfeit(PLAYERS[0]))
-    assert table.is_in(Phase.PLAYING)
-    table.arrange({0: f"{NORMAL} R13"})
-    table.act(c.Finish(Tile.R13))
-    assert (ended(table).kind, ended(table).winner) == (OutcomeKind.KLASIK_WIN, 0)
+    events = table.do(c.Forfeit(PLAYERS[0]))
+    assert kinds(events) == ["SeatForfeited", "RoundEnded", "MatchEnded"]
+    assert the(events, e.RoundEnded).result is RoundResult.CUT_SHORT
+    assert (ended(table).kind, ended(table).winner) == (OutcomeKind.KLASIK_WIN, 1)
+    assert (ended(table).is_tie_break, ended(table).contending) == (True, (0, 1))
     assert ended(table).departures == (Departure.FORFEITED, *(Departure.STAYED,) * 3)
 
 
-def test_a_house_seat_does_not_finish_while_two_people_contend() -> None:
-    """K9: it plays on, draws and discards, but its finish would decide nothing."""
+def test_the_last_contender_wins_in_the_pause_before_the_tie_break_too() -> None:
+    """K9, M9: giving up is possible in pauses, and no round is cut short then."""
+    table = dealt(klasik(4))
+    table.set_points(7, 9, 1, 2)
+    table.win(0)
+    events = table.do(c.Forfeit(PLAYERS[1]))
+    assert kinds(events) == ["SeatForfeited", "MatchEnded"]
+    assert ended(table).winner == 0
+
+
+def test_the_ai_of_a_contender_who_gave_up_never_finishes() -> None:
+    """K6: it plays on, draws and discards, but its finish would decide nothing."""
     table = tie_break(0, 1, 2, starter=0)
     table.do(c.Forfeit(PLAYERS[0]))
     table.arrange({0: f"{NORMAL} R13"})
@@ -152,28 +163,48 @@ def test_a_house_seat_does_not_finish_while_two_people_contend() -> None:
     assert LegalAction.FINISH not in legal_actions(table.state, 0)
     table.discard()
     table.do(c.Forfeit(PLAYERS[1]))
-    table.pass_until(0)
-    table.win(0)
-    assert ended(table).winner == 0
+    assert ended(table).winner == 2
 
 
-def test_the_last_contending_person_giving_up_ends_the_match() -> None:
-    """M8, K6: nobody who can still win is a person, though others still sit there."""
-    table = tie_break(0, 1)
-    table.do(c.Forfeit(PLAYERS[1]))
-    events = table.do(c.Forfeit(PLAYERS[0]))
-    assert kinds(events) == ["SeatForfeited", "RoundEnded", "MatchEnded"]
-    assert the(events, e.RoundEnded).result is RoundResult.CUT_SHORT
-    assert ended(table).kind is OutcomeKind.HOUSE_WIN
-
-
-def test_house_seats_tie_only_with_the_last_person() -> None:
-    """K9: with two people left a house seat at the same height is not in the tie-break."""
+def test_house_seats_are_in_no_tie_break() -> None:
+    """K9: one at the same height as a person is not."""
     table = dealt(klasik(4))
     table.do(c.Forfeit(PLAYERS[3]))
     table.set_points(7, 9, 1, 9)
     assert the(table.win(0), e.TieBreakStarted).contenders == (0, 1)
     table = dealt(klasik(4))
+    for seat in (1, 2, 3):
+        table.do(c.Forfeit(PLAYERS[seat]))
+    table.set_points(7, 9, 1, 9)
+    table.win(0)
+    assert ended(table).winner == 0
+
+
+# Tables of version 2026.11, where the house contended against the last person
+
+
+def test_before_2026_12_the_ai_of_a_contender_contended_with_the_last_person() -> None:
+    """K6, K9: of two, the AI could win."""
+    table = tie_break(0, 1, starter=0, rules=RULE_SET_2026_11)
+    table.do(c.Forfeit(PLAYERS[0]))
+    assert table.is_in(Phase.PLAYING)
+    table.arrange({0: f"{NORMAL} R13"})
+    table.act(c.Finish(Tile.R13))
+    assert (ended(table).kind, ended(table).winner) == (OutcomeKind.KLASIK_WIN, 0)
+
+
+def test_before_2026_12_a_tie_break_without_people_was_the_houses_match() -> None:
+    """M8, K6: nobody who could still win was a person, though others still sat there."""
+    table = tie_break(0, 1, rules=RULE_SET_2026_11)
+    table.do(c.Forfeit(PLAYERS[1]))
+    events = table.do(c.Forfeit(PLAYERS[0]))
+    assert kinds(events) == ["SeatForfeited", "RoundEnded", "MatchEnded"]
+    assert ended(table).kind is OutcomeKind.HOUSE_WIN
+
+
+def test_before_2026_12_house_seats_tied_with_the_last_person() -> None:
+    """K9: not while two people were left."""
+    table = dealt(klasik(4, rules=RULE_SET_2026_11))
     for seat in (1, 2, 3):
         table.do(c.Forfeit(PLAYERS[seat]))
     table.set_points(7, 9, 1, 9)

@@ -1,6 +1,9 @@
 // The page: who plays, where one is, and what all screens share.
 import { clockText, ServerClock } from "./core/clock.js";
 import { LANGUAGES, pickLanguage, refusalText, translator } from "./core/i18n.js";
+import { Store } from "./core/store.js";
+import { deadlineOf } from "./core/table.js";
+import { Upgrade } from "./core/upgrade.js";
 import { Books } from "./screens/books.js";
 import { LobbyScreen } from "./screens/lobby_screen.js";
 import { Rounds } from "./screens/rounds.js";
@@ -16,7 +19,18 @@ import { Rpc } from "./wire/rpc.js";
 import { Session } from "./wire/session.js";
 
 const TICK_MS = 200;
+const READ_MS = 2_500; // the last moments of a pause: how the round ended has been read
+const THEMES = ["auto", "light", "dark"];
 const TABLE_PATH = /^\/(table|invite)\/([a-z0-9]{26})$/;
+
+/** The invite code in an address, which may have come through any messenger. */
+function codeOf(hash) {
+  try {
+    return decodeURIComponent(hash.slice(1)).trim();
+  } catch {
+    return hash.slice(1);
+  }
+}
 
 class App {
   #underWay = new Set();
@@ -25,11 +39,14 @@ class App {
   #banner = document.getElementById("connection");
 
   constructor() {
-    this.storage = localStorage;
+    this.store = new Store(() => localStorage);
     this.root = document.getElementById("app");
     this.clock = new ServerClock(() => performance.now());
-    this.session = new Session();
-    this.rpc = new Rpc(() => this.session.token());
+    const tab = new Store(() => sessionStorage);
+    this.session = new Session(tab, this.clock);
+    const own = document.querySelector('meta[name="okey-build"]').content;
+    this.upgrade = new Upgrade(own, tab, () => location.reload());
+    this.rpc = new Rpc(this.session);
     this.connectionState = "connecting";
     this.table = null;
     this.notices = new Notices();
@@ -43,6 +60,7 @@ class App {
       onTime: (serverTimeMs) => this.clock.hear(serverTimeMs),
       onTokenEnded: () => this.session.expire(),
       onSignedOut: () => this.#signOut(),
+      onBuild: (build) => this.#hearBuild(build),
     });
     this.rounds = new Rounds(this, null);
     this.#begin();
@@ -55,8 +73,8 @@ class App {
   }
 
   async start() {
-    this.#speak(pickLanguage([this.storage.getItem("okey.language"), ...navigator.languages]));
-    this.#wear(this.storage.getItem("okey.theme") ?? "auto");
+    this.#speak(pickLanguage([this.store.text("okey.language"), ...navigator.languages]));
+    this.#wear(this.store.text("okey.theme"));
     this.root.addEventListener("click", (event) => this.#clicked(event));
     this.root.addEventListener("submit", (event) => this.#submitted(event));
     this.root.addEventListener("change", (event) => this.#changed(event));
@@ -66,6 +84,7 @@ class App {
       (response) => response.json(),
       () => ({}),
     );
+    this.clock.hear(Number(config.server_time_ms ?? 0));
     this.#hasGuests = config.has_guests ?? true;
     if (this.session.isSignedIn) this.#enter();
     else this.render();
@@ -86,8 +105,8 @@ class App {
     if (!this.session.isSignedIn) return this.render();
     const [, kind, tableId] = TABLE_PATH.exec(location.pathname) ?? [];
     if (!tableId) return this.#toLobby(location.hash.slice(1));
-    const invite = location.hash.slice(1) || this.storage.getItem(`okey.invite.${tableId}`) || "";
-    if (invite) this.storage.setItem(`okey.invite.${tableId}`, invite);
+    const invite = codeOf(location.hash) || this.store.text(`okey.invite.${tableId}`);
+    if (invite) this.store.keep(`okey.invite.${tableId}`, invite);
     if (kind === "invite") return this.#accept(tableId, invite);
     if (this.table?.tableId !== tableId) this.#openTable(tableId, invite);
     return undefined;
@@ -157,13 +176,13 @@ class App {
   #speak(language) {
     this.t = translator(language, navigator.languages);
     document.documentElement.lang = language;
-    this.storage.setItem("okey.language", language);
+    this.store.keep("okey.language", language);
   }
 
   #wear(theme) {
-    this.theme = theme;
-    document.documentElement.dataset.theme = theme;
-    this.storage.setItem("okey.theme", theme);
+    this.theme = THEMES.includes(theme) ? theme : "auto";
+    document.documentElement.dataset.theme = this.theme;
+    this.store.keep("okey.theme", this.theme);
   }
 
   #connectionIs(state) {
@@ -176,7 +195,21 @@ class App {
 
   #tellConnection() {
     const isFine = this.connectionState === "open" || !this.session.isSignedIn;
-    this.#banner.textContent = isFine ? "" : this.t(`connection.${this.connectionState}`);
+    const outdated = this.upgrade.isDue ? this.t("connection.outdated") : "";
+    this.#banner.textContent = isFine ? outdated : this.t(`connection.${this.connectionState}`);
+  }
+
+  #hearBuild(build) {
+    this.upgrade.hear(build);
+    this.#tellConnection();
+  }
+
+  /** In the middle of a round, or of something that is typed or read. */
+  get #isBusy() {
+    const { table } = this.table ?? {};
+    if (!table || !this.table.isPlaying || table.phase === "WAITING") return this.dialog.name !== "";
+    const isOver = table.phase === "PAUSE" && this.clock.leftMs(deadlineOf(table, "ROUND_PAUSE") ?? 0) < READ_MS;
+    return !isOver || !["", "result"].includes(this.dialog.name);
   }
 
   #ended(end) {
@@ -252,7 +285,7 @@ class App {
       this.#problem = "";
       this.#enter();
     } catch (refusal) {
-      this.#problem = refusalText(this.t, refusal.reason ?? "INTERNAL");
+      this.#problem = refusalText(this.t, refusal.reason ?? "INTERNAL", refusal.metadata);
       this.render();
     }
   }
@@ -261,6 +294,7 @@ class App {
     tick(document, this.clock, clockText);
     this.lobby.tick();
     this.table?.tick();
+    if (!this.#isBusy) this.upgrade.take();
   }
 }
 

@@ -67,6 +67,30 @@ TIMER_KIND_HOUSE_FILL: TimerKind.ValueType  # 7
 """Until free seats get house bots (W5)."""
 Global___TimerKind: _TypeAlias = TimerKind  # noqa: Y015
 
+class _LeftoverKasa:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _LeftoverKasaEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LeftoverKasa.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    LEFTOVER_KASA_UNSPECIFIED: _LeftoverKasa.ValueType  # 0
+    """As HOUSE: a rule set from before this was a choice."""
+    LEFTOVER_KASA_SPLIT: _LeftoverKasa.ValueType  # 1
+    """The people who played the table's last match to the end, in equal parts; odd chips go to the house."""
+    LEFTOVER_KASA_HOUSE: _LeftoverKasa.ValueType  # 2
+    """The house."""
+
+class LeftoverKasa(_LeftoverKasa, metaclass=_LeftoverKasaEnumTypeWrapper):
+    """Who gets a kasa that nobody can win any more (Ç10)."""
+
+LEFTOVER_KASA_UNSPECIFIED: LeftoverKasa.ValueType  # 0
+"""As HOUSE: a rule set from before this was a choice."""
+LEFTOVER_KASA_SPLIT: LeftoverKasa.ValueType  # 1
+"""The people who played the table's last match to the end, in equal parts; odd chips go to the house."""
+LEFTOVER_KASA_HOUSE: LeftoverKasa.ValueType  # 2
+"""The house."""
+Global___LeftoverKasa: _TypeAlias = LeftoverKasa  # noqa: Y015
+
 @_typing.final
 class Rack(_message.Message):
     """Tiles of one rack."""
@@ -141,6 +165,10 @@ class RuleSet(_message.Message):
     RATING_K_SETTLED_FIELD_NUMBER: _builtins.int
     RATING_NEW_MATCHES_FIELD_NUMBER: _builtins.int
     FORFEIT_MILLI_POINTS_FIELD_NUMBER: _builtins.int
+    LEFTOVER_KASA_FIELD_NUMBER: _builtins.int
+    BARS_GIVEN_UP_SEATS_FIELD_NUMBER: _builtins.int
+    UNRATED_PRIVATE_TABLES_FIELD_NUMBER: _builtins.int
+    MEETINGS_WINDOW_MS_FIELD_NUMBER: _builtins.int
     version: _builtins.str
     """The version of the rule set, quoted in matches and statements."""
     min_turn_timeout_ms: _builtins.int
@@ -223,6 +251,18 @@ class RuleSet(_message.Message):
     """Rating new matches: rated matches of a ladder at the new K (R1)."""
     forfeit_milli_points: _builtins.int
     """Forfeit milli points (R5)."""
+    leftover_kasa: Global___LeftoverKasa.ValueType
+    """Leftover kasa: who gets a kasa that nobody can win any more (Ç10); not set where it is HOUSE."""
+    bars_given_up_seats: _builtins.bool
+    """Bars given up seats: a given-up seat wins nothing for the house, and only people contend for a Klasik match while any
+    are left (Ç11, K6, K9).
+    """
+    unrated_private_tables: _builtins.bool
+    """Unrated private tables: matches behind an invite code change no ratings (R6)."""
+    meetings_window_ms: _builtins.int
+    """Meetings window, in milliseconds: in which the meetings of two players are counted, which divide what they change
+    (R7); 0 where none are.
+    """
     @_builtins.property
     def start_points_choices(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Start points choices (K1)."""
@@ -272,10 +312,14 @@ class RuleSet(_message.Message):
         rating_k_settled: _builtins.int = ...,
         rating_new_matches: _builtins.int = ...,
         forfeit_milli_points: _builtins.int = ...,
+        leftover_kasa: Global___LeftoverKasa.ValueType = ...,
+        bars_given_up_seats: _builtins.bool = ...,
+        unrated_private_tables: _builtins.bool = ...,
+        meetings_window_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["abandonment_is_forfeit", b"abandonment_is_forfeit", "away_timeout_ms", b"away_timeout_ms", "away_timeouts", b"away_timeouts", "bonus_percent", b"bonus_percent", "bot_bank_floor", b"bot_bank_floor", "cift_announce_turns", b"cift_announce_turns", "cift_withdraw_turns", b"cift_withdraw_turns", "countdown_ms", b"countdown_ms", "default_stake", b"default_stake", "default_start_points", b"default_start_points", "default_turn_timeout_ms", b"default_turn_timeout_ms", "double_points", b"double_points", "drawn_rounds_limit", b"drawn_rounds_limit", "forfeit_milli_points", b"forfeit_milli_points", "forfeit_percent", b"forfeit_percent", "forfeit_stake_reserve", b"forfeit_stake_reserve", "gosterge_points", b"gosterge_points", "house_turn_ms", b"house_turn_ms", "idle_close_ms", b"idle_close_ms", "kasa_percent", b"kasa_percent", "max_stake", b"max_stake", "max_turn_timeout_ms", b"max_turn_timeout_ms", "min_stake", b"min_stake", "min_turn_timeout_ms", b"min_turn_timeout_ms", "nachspiel_ms", b"nachspiel_ms", "normal_points", b"normal_points", "one_table_per_player", b"one_table_per_player", "rake_percent", b"rake_percent", "rating_k_new", b"rating_k_new", "rating_k_settled", b"rating_k_settled", "rating_new_matches", b"rating_new_matches", "rating_start", b"rating_start", "returned_turn_min_ms", b"returned_turn_min_ms", "round_pause_ms", b"round_pause_ms", "solo_stake_limit_easy", b"solo_stake_limit_easy", "solo_stake_limit_normal", b"solo_stake_limit_normal", "solo_stake_limit_strong", b"solo_stake_limit_strong", "special_points", b"special_points", "start_points_choices", b"start_points_choices", "stockless_turns_per_seat", b"stockless_turns_per_seat", "takeover_grace_ms", b"takeover_grace_ms", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["abandonment_is_forfeit", b"abandonment_is_forfeit", "away_timeout_ms", b"away_timeout_ms", "away_timeouts", b"away_timeouts", "bars_given_up_seats", b"bars_given_up_seats", "bonus_percent", b"bonus_percent", "bot_bank_floor", b"bot_bank_floor", "cift_announce_turns", b"cift_announce_turns", "cift_withdraw_turns", b"cift_withdraw_turns", "countdown_ms", b"countdown_ms", "default_stake", b"default_stake", "default_start_points", b"default_start_points", "default_turn_timeout_ms", b"default_turn_timeout_ms", "double_points", b"double_points", "drawn_rounds_limit", b"drawn_rounds_limit", "forfeit_milli_points", b"forfeit_milli_points", "forfeit_percent", b"forfeit_percent", "forfeit_stake_reserve", b"forfeit_stake_reserve", "gosterge_points", b"gosterge_points", "house_turn_ms", b"house_turn_ms", "idle_close_ms", b"idle_close_ms", "kasa_percent", b"kasa_percent", "leftover_kasa", b"leftover_kasa", "max_stake", b"max_stake", "max_turn_timeout_ms", b"max_turn_timeout_ms", "meetings_window_ms", b"meetings_window_ms", "min_stake", b"min_stake", "min_turn_timeout_ms", b"min_turn_timeout_ms", "nachspiel_ms", b"nachspiel_ms", "normal_points", b"normal_points", "one_table_per_player", b"one_table_per_player", "rake_percent", b"rake_percent", "rating_k_new", b"rating_k_new", "rating_k_settled", b"rating_k_settled", "rating_new_matches", b"rating_new_matches", "rating_start", b"rating_start", "returned_turn_min_ms", b"returned_turn_min_ms", "round_pause_ms", b"round_pause_ms", "solo_stake_limit_easy", b"solo_stake_limit_easy", "solo_stake_limit_normal", b"solo_stake_limit_normal", "solo_stake_limit_strong", b"solo_stake_limit_strong", "special_points", b"special_points", "start_points_choices", b"start_points_choices", "stockless_turns_per_seat", b"stockless_turns_per_seat", "takeover_grace_ms", b"takeover_grace_ms", "unrated_private_tables", b"unrated_private_tables", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

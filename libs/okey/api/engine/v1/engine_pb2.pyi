@@ -661,6 +661,54 @@ class ForfeitResponse(_message.Message):
 Global___ForfeitResponse: _TypeAlias = ForfeitResponse  # noqa: Y015
 
 @_typing.final
+class ClaimMatchRequest(_message.Message):
+    """Ends the match as its winner."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    table_id: _builtins.str
+    """The table."""
+    request_id: _builtins.str
+    """Chosen by the client, the same for every repetition of this request."""
+    def __init__(
+        self,
+        *,
+        table_id: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "table_id", b"table_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClaimMatchRequest: _TypeAlias = ClaimMatchRequest  # noqa: Y015
+
+@_typing.final
+class ClaimMatchResponse(_message.Message):
+    """The match is over, and the caller won it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEQ_FIELD_NUMBER: _builtins.int
+    seq: _builtins.int
+    """The row that this became."""
+    def __init__(
+        self,
+        *,
+        seq: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seq", b"seq"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClaimMatchResponse: _TypeAlias = ClaimMatchResponse  # noqa: Y015
+
+@_typing.final
 class ReturnToSeatRequest(_message.Message):
     """Comes back."""
 
@@ -1069,6 +1117,7 @@ class PlayRequest(_message.Message):
     FORFEIT_FIELD_NUMBER: _builtins.int
     RETURN_TO_SEAT_FIELD_NUMBER: _builtins.int
     PLAY_ON_FIELD_NUMBER: _builtins.int
+    CLAIM_MATCH_FIELD_NUMBER: _builtins.int
     TIMEOUT_MS_FIELD_NUMBER: _builtins.int
     timeout_ms: _builtins.int
     """Milliseconds within which the command is to be answered, at most the engine's own limit, which 0 stands for."""
@@ -1100,6 +1149,10 @@ class PlayRequest(_message.Message):
     def play_on(self) -> Global___PlayOnRequest:
         """As PlayOn."""
 
+    @_builtins.property
+    def claim_match(self) -> Global___ClaimMatchRequest:
+        """As ClaimMatch."""
+
     def __init__(
         self,
         *,
@@ -1110,13 +1163,14 @@ class PlayRequest(_message.Message):
         forfeit: Global___ForfeitRequest | None = ...,
         return_to_seat: Global___ReturnToSeatRequest | None = ...,
         play_on: Global___PlayOnRequest | None = ...,
+        claim_match: Global___ClaimMatchRequest | None = ...,
         timeout_ms: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_nonce", b"add_nonce", "attach", b"attach", "forfeit", b"forfeit", "leave_seat", b"leave_seat", "message", b"message", "play_on", b"play_on", "return_to_seat", b"return_to_seat"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_nonce", b"add_nonce", "attach", b"attach", "claim_match", b"claim_match", "forfeit", b"forfeit", "leave_seat", b"leave_seat", "message", b"message", "play_on", b"play_on", "return_to_seat", b"return_to_seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_nonce", b"add_nonce", "attach", b"attach", "forfeit", b"forfeit", "leave_seat", b"leave_seat", "message", b"message", "play_on", b"play_on", "return_to_seat", b"return_to_seat", "timeout_ms", b"timeout_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_nonce", b"add_nonce", "attach", b"attach", "claim_match", b"claim_match", "forfeit", b"forfeit", "leave_seat", b"leave_seat", "message", b"message", "play_on", b"play_on", "return_to_seat", b"return_to_seat", "timeout_ms", b"timeout_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["attach", "act", "leave_seat", "add_nonce", "forfeit", "return_to_seat", "play_on"]  # noqa: Y015
+    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["attach", "act", "leave_seat", "add_nonce", "forfeit", "return_to_seat", "play_on", "claim_match"]  # noqa: Y015
     _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
 

@@ -65,6 +65,11 @@ class TableServiceStub:
                 request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ForfeitRequest.SerializeToString,
                 response_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ForfeitResponse.FromString,
                 _registered_method=True)
+        self.ClaimMatch = channel.unary_unary(
+                '/okey.api.engine.v1.TableService/ClaimMatch',
+                request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ClaimMatchRequest.SerializeToString,
+                response_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ClaimMatchResponse.FromString,
+                _registered_method=True)
         self.ReturnToSeat = channel.unary_unary(
                 '/okey.api.engine.v1.TableService/ReturnToSeat',
                 request_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ReturnToSeatRequest.SerializeToString,
@@ -166,6 +171,14 @@ class TableServiceServicer:
     def Forfeit(self, request, context):
         """Gives the running match up, for the price that the view names (M9). Roles: player. Reasons:
         NO_MATCH_RUNNING, NOTHING_TO_GIVE_UP.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ClaimMatch(self, request, context):
+        """Ends a Klasik match as its winner, where everybody else gave up (K9); playing on is possible too. Roles: player.
+        Reasons: NO_MATCH_RUNNING, CLAIM_NOT_OPEN, RETURN_TOO_LATE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -282,6 +295,11 @@ def add_TableServiceServicer_to_server(servicer, server):
                     servicer.Forfeit,
                     request_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ForfeitRequest.FromString,
                     response_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ForfeitResponse.SerializeToString,
+            ),
+            'ClaimMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.ClaimMatch,
+                    request_deserializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ClaimMatchRequest.FromString,
+                    response_serializer=okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ClaimMatchResponse.SerializeToString,
             ),
             'ReturnToSeat': grpc.unary_unary_rpc_method_handler(
                     servicer.ReturnToSeat,
@@ -497,6 +515,33 @@ class TableService:
             '/okey.api.engine.v1.TableService/Forfeit',
             okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ForfeitRequest.SerializeToString,
             okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ForfeitResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ClaimMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/okey.api.engine.v1.TableService/ClaimMatch',
+            okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ClaimMatchRequest.SerializeToString,
+            okey_dot_api_dot_engine_dot_v1_dot_engine__pb2.ClaimMatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

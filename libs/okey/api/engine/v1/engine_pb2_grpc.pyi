@@ -62,6 +62,10 @@ class TableServiceStub:
     """Gives the running match up, for the price that the view names (M9). Roles: player. Reasons:
     NO_MATCH_RUNNING, NOTHING_TO_GIVE_UP.
     """
+    ClaimMatch: _aio.UnaryUnaryMultiCallable[_engine_pb2.ClaimMatchRequest, _engine_pb2.ClaimMatchResponse]
+    """Ends a Klasik match as its winner, where everybody else gave up (K9); playing on is possible too. Roles: player.
+    Reasons: NO_MATCH_RUNNING, CLAIM_NOT_OPEN, RETURN_TOO_LATE.
+    """
     ReturnToSeat: _aio.UnaryUnaryMultiCallable[_engine_pb2.ReturnToSeatRequest, _engine_pb2.ReturnToSeatResponse]
     """Takes the seat back from its stand-in (U8). Roles: player. Reasons: NOT_AWAY, RETURN_TOO_LATE, TURN_EXPIRED."""
     PlayOn: _aio.UnaryUnaryMultiCallable[_engine_pb2.PlayOnRequest, _engine_pb2.PlayOnResponse]
@@ -162,6 +166,16 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_engine_pb2.ForfeitResponse]:
         """Gives the running match up, for the price that the view names (M9). Roles: player. Reasons:
         NO_MATCH_RUNNING, NOTHING_TO_GIVE_UP.
+        """
+
+    @_abc_1.abstractmethod
+    def ClaimMatch(
+        self,
+        request: _engine_pb2.ClaimMatchRequest,
+        context: _aio.ServicerContext[_engine_pb2.ClaimMatchRequest, _abc.Awaitable[_engine_pb2.ClaimMatchResponse]],
+    ) -> _abc.Awaitable[_engine_pb2.ClaimMatchResponse]:
+        """Ends a Klasik match as its winner, where everybody else gave up (K9); playing on is possible too. Roles: player.
+        Reasons: NO_MATCH_RUNNING, CLAIM_NOT_OPEN, RETURN_TOO_LATE.
         """
 
     @_abc_1.abstractmethod

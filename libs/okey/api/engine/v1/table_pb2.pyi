@@ -172,6 +172,8 @@ class _LegalActionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LegalActi
     """Give the match up, for the price in `forfeit_price` (M9)."""
     LEGAL_ACTION_RETURN_TO_SEAT: _LegalAction.ValueType  # 13
     """Take the seat back from the stand-in (U8)."""
+    LEGAL_ACTION_CLAIM_MATCH: _LegalAction.ValueType  # 14
+    """End the Klasik match as its winner, where everybody else gave up (K9)."""
 
 class LegalAction(_LegalAction, metaclass=_LegalActionEnumTypeWrapper):
     """One thing the viewer may do now; FINISH says that a try is allowed, not that the hand is right
@@ -206,6 +208,8 @@ LEGAL_ACTION_FORFEIT: LegalAction.ValueType  # 12
 """Give the match up, for the price in `forfeit_price` (M9)."""
 LEGAL_ACTION_RETURN_TO_SEAT: LegalAction.ValueType  # 13
 """Take the seat back from the stand-in (U8)."""
+LEGAL_ACTION_CLAIM_MATCH: LegalAction.ValueType  # 14
+"""End the Klasik match as its winner, where everybody else gave up (K9)."""
 Global___LegalAction: _TypeAlias = LegalAction  # noqa: Y015
 
 @_typing.final

@@ -323,6 +323,7 @@ class Event(_message.Message):
     MATCH_VOIDED_FIELD_NUMBER: _builtins.int
     TABLE_TAKEN_OVER_FIELD_NUMBER: _builtins.int
     TABLE_CLOSED_FIELD_NUMBER: _builtins.int
+    MATCH_CLAIMED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def table_opened(self) -> Global___TableOpened:
         """The table exists; `commitment` binds the server to the seed of its first round (T9)."""
@@ -463,6 +464,10 @@ class Event(_message.Message):
     def table_closed(self) -> Global___TableClosed:
         """Nothing happens here any more."""
 
+    @_builtins.property
+    def match_claimed(self) -> Global___MatchClaimed:
+        """The last person left in the match ends it as its winner (K9); `match_ended` follows."""
+
     def __init__(
         self,
         *,
@@ -501,12 +506,13 @@ class Event(_message.Message):
         match_voided: Global___MatchVoided | None = ...,
         table_taken_over: Global___TableTakenOver | None = ...,
         table_closed: Global___TableClosed | None = ...,
+        match_claimed: Global___MatchClaimed | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["cift_announced", b"cift_announced", "cift_withdrawn", b"cift_withdrawn", "countdown_cancelled", b"countdown_cancelled", "countdown_started", b"countdown_started", "event", b"event", "gosterge_shown", b"gosterge_shown", "house_seated", b"house_seated", "leave_requested", b"leave_requested", "match_ended", b"match_ended", "match_start_declined", b"match_start_declined", "match_start_requested", b"match_start_requested", "match_started", b"match_started", "match_voided", b"match_voided", "nachspiel_ended", b"nachspiel_ended", "nachspiel_started", b"nachspiel_started", "nonce_added", b"nonce_added", "pause_started", b"pause_started", "player_returned", b"player_returned", "points_taken", b"points_taken", "round_dealt", b"round_dealt", "round_ended", b"round_ended", "seat_declined", b"seat_declined", "seat_forfeited", b"seat_forfeited", "seat_paid", b"seat_paid", "seat_requested", b"seat_requested", "seat_vacated", b"seat_vacated", "settlement_confirmed", b"settlement_confirmed", "stand_in_seated", b"stand_in_seated", "table_closed", b"table_closed", "table_opened", b"table_opened", "table_taken_over", b"table_taken_over", "tie_break_started", b"tie_break_started", "tile_discarded", b"tile_discarded", "tile_drawn", b"tile_drawn", "turn_started", b"turn_started", "turn_timed_out", b"turn_timed_out"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cift_announced", b"cift_announced", "cift_withdrawn", b"cift_withdrawn", "countdown_cancelled", b"countdown_cancelled", "countdown_started", b"countdown_started", "event", b"event", "gosterge_shown", b"gosterge_shown", "house_seated", b"house_seated", "leave_requested", b"leave_requested", "match_claimed", b"match_claimed", "match_ended", b"match_ended", "match_start_declined", b"match_start_declined", "match_start_requested", b"match_start_requested", "match_started", b"match_started", "match_voided", b"match_voided", "nachspiel_ended", b"nachspiel_ended", "nachspiel_started", b"nachspiel_started", "nonce_added", b"nonce_added", "pause_started", b"pause_started", "player_returned", b"player_returned", "points_taken", b"points_taken", "round_dealt", b"round_dealt", "round_ended", b"round_ended", "seat_declined", b"seat_declined", "seat_forfeited", b"seat_forfeited", "seat_paid", b"seat_paid", "seat_requested", b"seat_requested", "seat_vacated", b"seat_vacated", "settlement_confirmed", b"settlement_confirmed", "stand_in_seated", b"stand_in_seated", "table_closed", b"table_closed", "table_opened", b"table_opened", "table_taken_over", b"table_taken_over", "tie_break_started", b"tie_break_started", "tile_discarded", b"tile_discarded", "tile_drawn", b"tile_drawn", "turn_started", b"turn_started", "turn_timed_out", b"turn_timed_out"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cift_announced", b"cift_announced", "cift_withdrawn", b"cift_withdrawn", "countdown_cancelled", b"countdown_cancelled", "countdown_started", b"countdown_started", "event", b"event", "gosterge_shown", b"gosterge_shown", "house_seated", b"house_seated", "leave_requested", b"leave_requested", "match_ended", b"match_ended", "match_start_declined", b"match_start_declined", "match_start_requested", b"match_start_requested", "match_started", b"match_started", "match_voided", b"match_voided", "nachspiel_ended", b"nachspiel_ended", "nachspiel_started", b"nachspiel_started", "nonce_added", b"nonce_added", "pause_started", b"pause_started", "player_returned", b"player_returned", "points_taken", b"points_taken", "round_dealt", b"round_dealt", "round_ended", b"round_ended", "seat_declined", b"seat_declined", "seat_forfeited", b"seat_forfeited", "seat_paid", b"seat_paid", "seat_requested", b"seat_requested", "seat_vacated", b"seat_vacated", "settlement_confirmed", b"settlement_confirmed", "stand_in_seated", b"stand_in_seated", "table_closed", b"table_closed", "table_opened", b"table_opened", "table_taken_over", b"table_taken_over", "tie_break_started", b"tie_break_started", "tile_discarded", b"tile_discarded", "tile_drawn", b"tile_drawn", "turn_started", b"turn_started", "turn_timed_out", b"turn_timed_out"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cift_announced", b"cift_announced", "cift_withdrawn", b"cift_withdrawn", "countdown_cancelled", b"countdown_cancelled", "countdown_started", b"countdown_started", "event", b"event", "gosterge_shown", b"gosterge_shown", "house_seated", b"house_seated", "leave_requested", b"leave_requested", "match_claimed", b"match_claimed", "match_ended", b"match_ended", "match_start_declined", b"match_start_declined", "match_start_requested", b"match_start_requested", "match_started", b"match_started", "match_voided", b"match_voided", "nachspiel_ended", b"nachspiel_ended", "nachspiel_started", b"nachspiel_started", "nonce_added", b"nonce_added", "pause_started", b"pause_started", "player_returned", b"player_returned", "points_taken", b"points_taken", "round_dealt", b"round_dealt", "round_ended", b"round_ended", "seat_declined", b"seat_declined", "seat_forfeited", b"seat_forfeited", "seat_paid", b"seat_paid", "seat_requested", b"seat_requested", "seat_vacated", b"seat_vacated", "settlement_confirmed", b"settlement_confirmed", "stand_in_seated", b"stand_in_seated", "table_closed", b"table_closed", "table_opened", b"table_opened", "table_taken_over", b"table_taken_over", "tie_break_started", b"tie_break_started", "tile_discarded", b"tile_discarded", "tile_drawn", b"tile_drawn", "turn_started", b"turn_started", "turn_timed_out", b"turn_timed_out"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["table_opened", "seat_requested", "seat_paid", "seat_declined", "seat_vacated", "house_seated", "nonce_added", "countdown_started", "countdown_cancelled", "match_start_requested", "leave_requested", "match_start_declined", "match_started", "round_dealt", "turn_started", "tile_drawn", "tile_discarded", "cift_announced", "cift_withdrawn", "gosterge_shown", "points_taken", "turn_timed_out", "stand_in_seated", "player_returned", "seat_forfeited", "round_ended", "tie_break_started", "pause_started", "match_ended", "settlement_confirmed", "nachspiel_started", "nachspiel_ended", "match_voided", "table_taken_over", "table_closed"]  # noqa: Y015
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["table_opened", "seat_requested", "seat_paid", "seat_declined", "seat_vacated", "house_seated", "nonce_added", "countdown_started", "countdown_cancelled", "match_start_requested", "leave_requested", "match_start_declined", "match_started", "round_dealt", "turn_started", "tile_drawn", "tile_discarded", "cift_announced", "cift_withdrawn", "gosterge_shown", "points_taken", "turn_timed_out", "stand_in_seated", "player_returned", "seat_forfeited", "round_ended", "tie_break_started", "pause_started", "match_ended", "settlement_confirmed", "nachspiel_started", "nachspiel_ended", "match_voided", "table_taken_over", "table_closed", "match_claimed"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 
@@ -1646,3 +1652,25 @@ class SubscribeResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SubscribeResponse: _TypeAlias = SubscribeResponse  # noqa: Y015
+
+@_typing.final
+class MatchClaimed(_message.Message):
+    """The last person left in the match ends it as its winner (K9); `match_ended` follows."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchClaimed: _TypeAlias = MatchClaimed  # noqa: Y015

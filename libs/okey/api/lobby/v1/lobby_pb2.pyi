@@ -676,7 +676,7 @@ class EnqueueTicketRequest(_message.Message):
     open_party: _builtins.bool
     """Opens a party of two, in ESLI: the answer's `party_code` lets the partner in (O2)."""
     party_code: _builtins.str
-    """Joins the party whose code this is: its opener's terms count."""
+    """Joins the party whose code this is, as it was typed: its opener's terms count. Case, spaces and dashes do not."""
     house_fill_after_ms: _builtins.int
     """Milliseconds after which bots may take the seats that are still free, 5,000..600,000; 0 means never (W5). Such a match
     is unrated.
@@ -733,12 +733,17 @@ class GetTicketRequest(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    MAY_BE_NONE_FIELD_NUMBER: _builtins.int
+    may_be_none: _builtins.bool
+    """Whether having no ticket is an answer, without `ticket`, and no error. An older lobby knows only the error."""
     def __init__(
         self,
+        *,
+        may_be_none: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["may_be_none", b"may_be_none"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -753,7 +758,7 @@ class GetTicketResponse(_message.Message):
     TICKET_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def ticket(self) -> Global___Ticket:
-        """The ticket."""
+        """The ticket; not set where there is none and the request has `may_be_none`."""
 
     def __init__(
         self,

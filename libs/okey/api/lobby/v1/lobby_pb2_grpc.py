@@ -142,7 +142,7 @@ class LobbyServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetTicket(self, request, context):
-        """The caller's newest ticket; asking keeps a waiting one alive. Reasons: TICKET_NOT_FOUND.
+        """The caller's newest ticket; asking keeps a waiting one alive. Reasons: TICKET_NOT_FOUND, unless `may_be_none`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -56,7 +56,7 @@ class LobbyServiceStub:
     PARTY_NOT_FOUND, INVALID_TABLE_CONFIG, TICKETS_TOO_OFTEN (RetryInfo says when to try again), QUICK_MATCH_FULL.
     """
     GetTicket: _aio.UnaryUnaryMultiCallable[_lobby_pb2.GetTicketRequest, _lobby_pb2.GetTicketResponse]
-    """The caller's newest ticket; asking keeps a waiting one alive. Reasons: TICKET_NOT_FOUND."""
+    """The caller's newest ticket; asking keeps a waiting one alive. Reasons: TICKET_NOT_FOUND, unless `may_be_none`."""
     WatchTicket: _aio.UnaryStreamMultiCallable[_lobby_pb2.WatchTicketRequest, _lobby_pb2.WatchTicketResponse]
     """The caller's newest ticket now and at each change, until it is over; the open stream keeps a waiting one alive.
     Reasons: TICKET_NOT_FOUND, and to be watched again: LOBBY_STOPPING, TOKEN_EXPIRED (with a new token).
@@ -142,7 +142,7 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _lobby_pb2.GetTicketRequest,
         context: _aio.ServicerContext[_lobby_pb2.GetTicketRequest, _abc.Awaitable[_lobby_pb2.GetTicketResponse]],
     ) -> _abc.Awaitable[_lobby_pb2.GetTicketResponse]:
-        """The caller's newest ticket; asking keeps a waiting one alive. Reasons: TICKET_NOT_FOUND."""
+        """The caller's newest ticket; asking keeps a waiting one alive. Reasons: TICKET_NOT_FOUND, unless `may_be_none`."""
 
     @_abc_1.abstractmethod
     def WatchTicket(

@@ -4,7 +4,7 @@ isort:skip_file
 Ratings: what matches and forfeits make of them, and who stands where.
 
 Callers name what happened (who sat, who gave up, who won), never points: the service computes every change
-(rules R1..R5). Ratings are integers in milli-points, a thousandth of a rating point.
+(rules R1..R7). Ratings are integers in milli-points, a thousandth of a rating point.
 
 Every rated match counts on two ladders, its variant's and OVERALL; each has its own ratings and its own count
 of rated matches.
@@ -214,6 +214,8 @@ class _DifferenceKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Differ
         """Told by releases before this one alone: the database's entry of a board was missing, 0 for 1, or was of no ladder."""
     DIFFERENCE_KIND_SEASON: _DifferenceKind.ValueType  # 11
     """A season did not end where the next one started, or the last one does not run: 0 stands for running. Derived: can be mended."""
+    DIFFERENCE_KIND_MEETING: _DifferenceKind.ValueType  # 12
+    """The meetings of an event's players are not those that were rated (R7); numbers of pairs."""
 
 class DifferenceKind(_DifferenceKind, metaclass=_DifferenceKindEnumTypeWrapper):
     """What differs from what the events give."""
@@ -242,6 +244,8 @@ DIFFERENCE_KIND_BOARD: DifferenceKind.ValueType  # 10
 """Told by releases before this one alone: the database's entry of a board was missing, 0 for 1, or was of no ladder."""
 DIFFERENCE_KIND_SEASON: DifferenceKind.ValueType  # 11
 """A season did not end where the next one started, or the last one does not run: 0 stands for running. Derived: can be mended."""
+DIFFERENCE_KIND_MEETING: DifferenceKind.ValueType  # 12
+"""The meetings of an event's players are not those that were rated (R7); numbers of pairs."""
 Global___DifferenceKind: _TypeAlias = DifferenceKind  # noqa: Y015
 
 @_typing.final
@@ -591,6 +595,7 @@ class RecordMatchRequest(_message.Message):
     RESULT_FIELD_NUMBER: _builtins.int
     ENDED_MS_FIELD_NUMBER: _builtins.int
     RULES_VERSION_FIELD_NUMBER: _builtins.int
+    IS_PRIVATE_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table."""
     match_id: _builtins.str
@@ -603,6 +608,8 @@ class RecordMatchRequest(_message.Message):
     """When it ended, in milliseconds since the epoch."""
     rules_version: _builtins.str
     """The version of the table's rule set, which says K and the price of giving up; empty is the service's own version."""
+    is_private: _builtins.bool
+    """Whether the table stood behind an invite code, where the rule set leaves such matches unrated (R6)."""
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatchSeat]:
         """The seats at the start of the match, in seat order; 2 or 4."""
@@ -622,10 +629,11 @@ class RecordMatchRequest(_message.Message):
         result: Global___MatchResult | None = ...,
         ended_ms: _builtins.int = ...,
         rules_version: _builtins.str = ...,
+        is_private: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ended_ms", b"ended_ms", "match_id", b"match_id", "mode", b"mode", "result", b"result", "rules_version", b"rules_version", "seats", b"seats", "table_id", b"table_id", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ended_ms", b"ended_ms", "is_private", b"is_private", "match_id", b"match_id", "mode", b"mode", "result", b"result", "rules_version", b"rules_version", "seats", b"seats", "table_id", b"table_id", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -4,7 +4,7 @@ isort:skip_file
 Ratings: what matches and forfeits make of them, and who stands where.
 
 Callers name what happened (who sat, who gave up, who won), never points: the service computes every change
-(rules R1..R5). Ratings are integers in milli-points, a thousandth of a rating point.
+(rules R1..R7). Ratings are integers in milli-points, a thousandth of a rating point.
 
 Every rated match counts on two ladders, its variant's and OVERALL; each has its own ratings and its own count
 of rated matches.

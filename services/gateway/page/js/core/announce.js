@@ -13,6 +13,7 @@ const SAID = {
   stand_in_seated: () => "said.standIn",
   player_returned: () => "said.returned",
   seat_forfeited: () => "said.gaveUp",
+  match_claimed: () => "said.claimed",
   seat_paid: () => "said.sat",
   round_dealt: () => "said.dealt",
   tie_break_started: () => "said.tieBreak",

@@ -18,6 +18,11 @@ export class ServerClock {
     if (this.#offsets.length > KEPT) this.#offsets.shift();
   }
 
+  /** Whether anything is known of the server's time. */
+  get isSet() {
+    return this.#offsets.length > 0;
+  }
+
   /** The server's time now; the message that travelled least tells best. */
   nowMs() {
     const offset = this.#offsets.length ? Math.max(...this.#offsets) : 0;

@@ -36,9 +36,11 @@ export function translator(language, wished = []) {
   return t;
 }
 
-/** A refusal in the player's language; what has no text of its own is said in general words. */
-export const refusalText = (t, reason) =>
-  t.has(`refused.${reason}`) ? t(`refused.${reason}`) : t("refused.other", { reason });
+/** A refusal in the player's language, with what its `metadata` names; in general words where it has no text. */
+export function refusalText(t, reason, metadata = {}) {
+  const key = metadata.character ? "refused.character" : `refused.${reason}`;
+  return t.has(key) ? t(key, metadata) : t("refused.other", { reason });
+}
 
 /** A tile's name for those who hear it. */
 export function tileText(t, tile, okey = null) {

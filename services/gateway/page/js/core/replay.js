@@ -86,6 +86,7 @@ const STEPS = {
   stand_in_seated: (frame, body) => ({ ...frame, said: { kind: "standIn", seat: body.seat ?? 0 } }),
   player_returned: (frame, body) => ({ ...frame, said: { kind: "returned", seat: body.seat ?? 0 } }),
   seat_forfeited: (frame, body) => ({ ...frame, said: { kind: "gaveUp", seat: body.seat ?? 0 } }),
+  match_claimed: (frame, body) => ({ ...frame, said: { kind: "claimed", seat: body.seat ?? 0 } }),
   round_ended: ended,
 };
 

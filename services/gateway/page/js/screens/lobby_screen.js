@@ -60,10 +60,10 @@ export class LobbyScreen {
     try {
       const { table_id: tableId } = await this.#app.rpc.call("TableService", "WhereAmI");
       this.seatedAt = tableId;
-      const { ticket } = await this.#app.rpc.call("LobbyService", "GetTicket");
-      this.receiveTicket(ticket);
+      const { ticket } = await this.#app.rpc.call("LobbyService", "GetTicket", { may_be_none: true });
+      if (ticket) this.receiveTicket(ticket);
     } catch {
-      // No ticket, or nobody answers: the list says so too.
+      // Nobody answers: the list says so too.
     }
     this.render();
   }
@@ -170,7 +170,7 @@ export class LobbyScreen {
       else await this.#create(kind);
       this.#app.dialog.close();
     } catch (refusal) {
-      this.#problem(refusalText(this.#app.t, refusal.reason ?? "INTERNAL"));
+      this.#problem(refusalText(this.#app.t, refusal.reason ?? "INTERNAL", refusal.metadata));
     }
   }
 
@@ -189,7 +189,7 @@ export class LobbyScreen {
     };
     if (kind === "solo") request.bot_level = this.chosen.bots;
     const { table_id: tableId, invite } = await this.#app.rpc.call("LobbyService", "CreateTable", request);
-    if (invite) this.#app.storage.setItem(`okey.invite.${tableId}`, invite);
+    if (invite) this.#app.store.keep(`okey.invite.${tableId}`, invite);
     this.#app.go(`/table/${tableId}`);
   }
 

@@ -123,6 +123,7 @@ export class Results {
     const actions = {
       askForfeit: () => this.#askForfeit(),
       forfeit: () => app.once("forfeit", () => this.#forfeit()),
+      claimMatch: () => app.once("claimMatch", () => screen.tryCommand("claim_match")),
       leave: () => app.once("leave", () => this.#leave()),
       toLobby: () => app.go("/"),
       playOn: () => app.once("playOn", () => this.#playOn()),
@@ -184,7 +185,7 @@ export class Results {
   #invite() {
     const { app, table, tableId } = this.#screen;
     const { t } = app;
-    const code = app.storage.getItem(`okey.invite.${tableId}`) ?? "";
+    const code = app.store.text(`okey.invite.${tableId}`);
     const isLost = table.isPrivate && !code;
     const link = `${location.origin}/invite/${tableId}${code ? `#${code}` : ""}`;
     app.dialog.show(

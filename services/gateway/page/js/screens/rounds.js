@@ -7,6 +7,7 @@ import { displayNames } from "../wire/names.js";
 import { base64Of } from "../wire/rpc.js";
 
 const STEP_MS = 900;
+const NONCE = /^[A-Za-z0-9+/]{43}=$/; // 32 bytes as base64
 
 const hexOf = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -26,13 +27,13 @@ export class Rounds {
   seen(table) {
     if (!table.commitment) return;
     const key = `okey.seen.${table.id}`;
-    const seen = new Set(JSON.parse(this.#app.storage.getItem(key) ?? "[]"));
-    if (seen.has(table.commitment)) return;
-    this.#app.storage.setItem(key, JSON.stringify([...seen, table.commitment].slice(-60)));
+    const seen = this.#app.store.json(key, Array.isArray) ?? [];
+    if (seen.includes(table.commitment)) return;
+    this.#app.store.keep(key, JSON.stringify([...seen, table.commitment].slice(-60)));
   }
 
   keepNonce(commitment, nonce) {
-    this.#app.storage.setItem(`okey.nonce.${commitment}`, base64Of(nonce));
+    this.#app.store.keep(`okey.nonce.${commitment}`, base64Of(nonce));
   }
 
   /** Who sat where when the match of a finished round started: others may sit there by now. */
@@ -44,7 +45,7 @@ export class Rounds {
   }
 
   async #round(tableId, { matchNo, roundNo }) {
-    const invite = this.#app.storage.getItem(`okey.invite.${tableId}`) ?? "";
+    const invite = this.#app.store.text(`okey.invite.${tableId}`);
     return this.#app.rpc.call("TableService", "ListEvents", {
       table_id: tableId,
       match_no: matchNo,
@@ -72,11 +73,12 @@ export class Rounds {
   }
 
   async #known(tableId, round) {
-    const { storage } = this.#app;
-    const seen = JSON.parse(storage.getItem(`okey.seen.${tableId}`) ?? "[]");
+    const { store } = this.#app;
+    const seen = store.json(`okey.seen.${tableId}`, Array.isArray) ?? [];
     const commitment = base64Of(await commitmentOf(round.seed));
-    const nonce = storage.getItem(`okey.nonce.${commitment}`);
-    return { seen: seen.includes(commitment) ? bytesOf(commitment) : null, ownNonce: nonce ? bytesOf(nonce) : null };
+    const nonce = store.text(`okey.nonce.${commitment}`);
+    const ownNonce = NONCE.test(nonce) ? bytesOf(nonce) : null;
+    return { seen: seen.includes(commitment) ? bytesOf(commitment) : null, ownNonce };
   }
 
   #showFairness(chosen, found) {

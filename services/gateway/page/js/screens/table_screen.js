@@ -104,11 +104,12 @@ export class TableScreen {
     this.picked = -1;
     this.loose = new Set();
     this.distance = null;
-    this.app.storage.setItem(`okey.rack.${this.tableId}`, JSON.stringify(this.slots));
+    this.app.store.keep(`okey.rack.${this.tableId}`, JSON.stringify(this.slots));
   }
 
   #restoreOrder() {
-    const kept = JSON.parse(this.app.storage.getItem(`okey.rack.${this.tableId}`) ?? "null");
+    const isRack = (slots) => Array.isArray(slots) && slots.length === this.slots.length;
+    const kept = this.app.store.json(`okey.rack.${this.tableId}`, isRack);
     const held = (slots) => slots.filter(Boolean).sort().join();
     if (kept && held(kept) === held(this.slots)) this.slots = kept;
   }

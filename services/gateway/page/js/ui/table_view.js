@@ -35,6 +35,9 @@ function barView(t, table) {
       table.pot ? chips(t, table.pot, t("chips.pot"), "chips-pot") : null,
       isKlasik ? null : chips(t, table.kasa, t("chips.kasa"), "chips-kasa"),
     ),
+    table.can.has("CLAIM_MATCH")
+      ? h("button", { class: "button is-main", type: "button", "data-do": "claimMatch" }, t("claim.button"))
+      : null,
     table.can.has("FORFEIT")
       ? h("button", { class: "button is-quiet", type: "button", "data-do": "askForfeit" }, t("forfeit.button"))
       : null,

@@ -4,7 +4,7 @@ import { Refusal } from "./rpc.js";
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
-const SILENCE_MS = 25_000;
+const SILENCE_MS = 17_000;
 const PING_MS = 8_000;
 const WATCH_PAUSE_MS = 3_000;
 const TOKEN_ENDED = 4001;
@@ -12,7 +12,7 @@ const TOKEN_ENDED = 4001;
 /**
  * Callbacks: `onTable(playResponse)`, `onTables(list)`, `onTicket(ticket)`, `onState("open" | "lost" | "away")`,
  * `onEnd(end)` for a table or a watch that is over, `onTime(serverTimeMs)`, `onTokenEnded()`,
- * `onSignedOut()`.
+ * `onSignedOut()`, `onBuild(pageBuild)`.
  */
 export class Connection {
   #callbacks;
@@ -23,7 +23,8 @@ export class Connection {
   #table = null;
   #watches = new Map();
   #pending = new Map();
-  #heardAt = 0;
+  #asked = 0;
+  #askedAt = 0;
   #pinging = 0;
   #waiting = 0;
 
@@ -121,7 +122,7 @@ export class Connection {
 
   #receive(socket, frame) {
     if (socket !== this.#socket) return;
-    this.#heardAt = performance.now();
+    this.#asked = 0;
     if (frame.welcome) this.#greeted(socket, frame.welcome);
     else if (frame.table) this.#tableSaid(frame);
     else if (frame.tables) this.#callbacks.onTables(frame.tables);
@@ -133,8 +134,10 @@ export class Connection {
 
   #greeted(socket, welcome) {
     socket.isGreeted = true;
+    this.#asked = 0;
     this.#failures = 0;
     this.#callbacks.onTime(Number(welcome.server_time_ms));
+    this.#callbacks.onBuild(welcome.page_build ?? "");
     this.#callbacks.onState("open");
     if (this.#table) this.#send({ play: { attach: this.#attach() } });
     for (const { message } of this.#pending.values()) this.#send(message);
@@ -143,9 +146,16 @@ export class Connection {
     this.#pinging = setInterval(() => this.#ping(socket), PING_MS);
   }
 
+  /** Timers of a hidden tab run once a minute or not at all: only pings that were sent, and not answered, count. */
   #ping(socket) {
-    if (performance.now() - this.#heardAt > SILENCE_MS) socket.close();
-    else this.#send({ ping: { id: 1 } });
+    const now = performance.now();
+    if (this.#asked >= 2 && now - this.#askedAt > SILENCE_MS) {
+      socket.close();
+      return;
+    }
+    if (this.#asked === 0) this.#askedAt = now;
+    this.#asked += 1;
+    this.#send({ ping: { id: 1 } });
   }
 
   #tableSaid({ table, table_id: tableId }) {

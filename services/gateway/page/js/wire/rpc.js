@@ -46,20 +46,25 @@ export async function post(path, body, token = "") {
   return answerOf(response);
 }
 
-/** Calls of one player; a passing failure is tried again a few times, unchanged. `tokenOf` gives the newest token. */
+/** Calls of one player; a passing failure is tried again a few times, unchanged, and so is an ended token, once renewed. */
 export class Rpc {
-  #tokenOf;
+  #session;
 
-  constructor(tokenOf) {
-    this.#tokenOf = tokenOf;
+  constructor(session) {
+    this.#session = session;
   }
 
   async call(service, method, body = {}) {
     for (let tried = 1; ; tried += 1)
       try {
-        return await post(`/rpc/${service}/${method}`, body, await this.#tokenOf());
+        return await post(`/rpc/${service}/${method}`, body, await this.#session.token());
       } catch (refusal) {
-        if (!(refusal instanceof Refusal) || !refusal.isPassing || tried === TRIES) throw refusal;
+        if (!(refusal instanceof Refusal) || tried === TRIES) throw refusal;
+        if (refusal.reason === "TOKEN_EXPIRED" && tried === 1) {
+          this.#session.expire();
+          continue;
+        }
+        if (!refusal.isPassing) throw refusal;
         await pause(refusal.retryMs || FIRST_PAUSE_MS * 2 ** tried);
       }
   }
