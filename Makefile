@@ -117,6 +117,7 @@ bench: setup ## measure hands, core, wallet, ratings, quick match, engine and ga
 	$(BIN)/python -m tests.bench.audit
 	$(BIN)/python -m tests.bench.wallet
 	$(BIN)/python -m tests.bench.rating
+	$(BIN)/python -m tests.bench.rating_population
 	$(BIN)/python -m tests.bench.lobby
 	$(BIN)/python -m tests.bench.engine $(BENCH_ENGINE)
 	$(BIN)/python -m tests.bench.gateway

@@ -83,7 +83,6 @@ class ServiceSettings(GuardedSettings, DialSettings):
     """Whether the service brings its database's schema up to date when it starts. By default not in
     production, where a job does it before (``python -m services.<name>.migrate``) and the service
     only checks; everywhere else it does."""
-    redis_url: SecretStr | None = None
 
     jwks_file: Path | None = None
     token_issuer: str = DEV_ISSUER

@@ -2,14 +2,14 @@
 
 from typing import ClassVar
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, SecretStr
 
 from okey_runtime.config import ServiceSettings
 from services.lobby.windows import RatingWindow
 
 
 class LobbySettings(ServiceSettings):
-    """Where the lobby finds the services it asks; ``OKEY_REDIS_URL`` and a service token too."""
+    """Where the lobby finds the services it asks; it needs a service token too."""
 
     takes_service_calls: ClassVar[bool] = False
 
@@ -19,6 +19,9 @@ class LobbySettings(ServiceSettings):
     """host:port or dns:///name:port of the wallet; asked before a solo table is made (M7)."""
     rating_address: str
     """host:port or dns:///name:port of the rating service; asked for who hands in a ticket."""
+
+    redis_url: SecretStr | None = None
+    """Where the list of tables and the tickets are kept; without it the lobby does not start."""
 
     ping_after_ms: PositiveInt = 5_000
     """Sooner than elsewhere: until then a stream of a client that is gone keeps a ticket alive."""

@@ -4,20 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import grpc
-from redis.asyncio import Redis
 
 from okey.api.rating.v1 import rating_pb2_grpc
 from okey.rules.rule_set import DEFAULT_RULE_SET, RULE_SETS
 from okey_runtime.access import AccessTable
-from okey_runtime.checks import peer_check, redis_check, tell_database
+from okey_runtime.checks import peer_check, tell_database
 from okey_runtime.database import Database
 from okey_runtime.migrations import check_schema, migrate
 from okey_runtime.patience import until_there
-from okey_runtime.redis import open_redis
 from okey_runtime.revocation_feed import follow_from_engine
 from okey_runtime.server import ServiceServer
-from services.rating.board_cache import BoardCache
-from services.rating.leaderboard import Leaderboard
 from services.rating.rulebook import RuleBook
 from services.rating.servicer import ACCESS, SERVICE, RatingServicer
 from services.rating.settings import RatingSettings
@@ -31,14 +27,11 @@ class DatabaseUrlMissing(Exception):
 
 
 class RatingApp:
-    """The rating service: one database, and boards copied to Redis if there is one; any number of
-    replicas.
-    """
+    """The rating service: one database, any number of replicas."""
 
     def __init__(self, settings: RatingSettings) -> None:
         self._settings = settings
         self._database: Database | None = None
-        self._redis: Redis | None = None
         self._channel: grpc.aio.Channel | None = None
 
     @property
@@ -57,8 +50,8 @@ class RatingApp:
         return ACCESS
 
     async def start(self, host: ServiceServer) -> None:
-        """See to the schema and serve it; a database that is away is waited for, and a Redis
-        that is away changes no answer.
+        """Check the schema, or bring it up to date, and serve it; wait for a database that is
+        unavailable.
 
         Raises ``DatabaseUrlMissing`` or ``SchemaIsOlder``.
         """
@@ -70,16 +63,9 @@ class RatingApp:
         self._database = Database(url, connections=self._settings.database_connections)
         rules = RuleBook(DEFAULT_RULE_SET, RULE_SETS.values())
         store = RatingStore(self._database, rules)
-        if self._settings.redis_url is not None:
-            self._redis = open_redis(self._settings.redis_url)
-        cache = BoardCache(self._redis) if self._redis is not None else None
-        board = Leaderboard(store, self._database, cache, host.clock)
-        servicer = RatingServicer(store, board, rules, host.clock)
+        servicer = RatingServicer(store, rules, host.clock)
         rating_pb2_grpc.add_RatingServiceServicer_to_server(servicer, host.grpc)
-        host.spawn(board.run(), "boards")
         tell_database(host.status, self._database, url, host.clock, MIGRATIONS)
-        if self._redis is not None:
-            host.status.check("redis", redis_check(self._redis))
         self._call_engine(host)
 
     def _call_engine(self, host: ServiceServer) -> None:
@@ -101,5 +87,3 @@ class RatingApp:
             await self._channel.close()
         if self._database is not None:
             await self._database.close()
-        if self._redis is not None:
-            await self._redis.aclose()

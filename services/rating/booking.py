@@ -1,4 +1,4 @@
-"""Writing what a record changes: history, ratings, sinks, counts and versions of boards."""
+"""Writing what a record changes: history, ratings, sinks and the counts of boards."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,12 +9,10 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from okey.rating import ChangeKind, Ladder, MatchRating, Sink, Standing
 from okey.rules.rule_set import RuleSet
-from services.rating.board_state import BoardMissing
 from services.rating.counting import Board, Move, count_moves
+from services.rating.old_copies import outdate
 from services.rating.record import SinkAmount
 from services.rating.schema import (
-    board_changes,
-    boards,
     history,
     ratings,
     seasons,
@@ -68,7 +66,7 @@ def book(
 ) -> None:
     """Write every change, first the soft reset of who enters the season with it.
 
-    The rows of the players are locked, and ``entries`` is what they have. The boards' versions and
+    The rows of the players are locked, and ``entries`` is what they have. The boards'
     counts come last, because everybody who records a match waits for them.
     """
     rows = _Rows()
@@ -201,27 +199,6 @@ def _start_of(connection: Connection, season: int) -> int:
 
 
 def move_boards(connection: Connection, moves: Sequence[Move]) -> None:
-    """Give every board that changed its next version, note who changed, and count anew."""
-    for board in sorted({move.board for move in moves}):
-        version = connection.execute(
-            update(boards)
-            .where(boards.c.season == board.season, boards.c.ladder == board.ladder)
-            .values(version=boards.c.version + 1)
-            .returning(boards.c.version)
-        ).scalar_one_or_none()
-        if version is None:
-            raise BoardMissing.of(board)
-        connection.execute(
-            insert(board_changes),
-            [
-                {
-                    "season": board.season,
-                    "ladder": board.ladder.value,
-                    "version": version,
-                    "player_id": move.player_id,
-                }
-                for move in moves
-                if move.board == board
-            ],
-        )
+    """Bring the counts of every board that changed up to date."""
+    outdate(connection, {move.board for move in moves})
     count_moves(connection, moves)

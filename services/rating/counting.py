@@ -5,8 +5,8 @@ below. The players above a rating are those in the buckets to its right on level
 its bucket on level 1; then those to the right of that one on level 1, and so on: 381 small numbers
 and the few of the highest level, however many players there are and wherever the rating stands.
 
-The counts change in the transaction that changes the ratings, and only while the board's own row is
-locked, so that two transactions never meet in the middle of them.
+The counts change in the transaction that changes the ratings, as its last statements. Every
+transaction changes them in the order of their keys, so two of them never wait for each other.
 """
 
 from collections import Counter
@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
     Connection,
     Select,
     bindparam,
@@ -24,7 +26,6 @@ from sqlalchemy import (
     literal_column,
     select,
     text,
-    union_all,
 )
 
 from okey.rating import Ladder
@@ -33,6 +34,8 @@ from services.rating.section import Section
 
 BITS: Final = 7
 LEVELS: Final = 4
+
+_Number = ColumnElement[int]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -108,33 +111,34 @@ def count_moves(connection: Connection, moves: Iterable[Move]) -> None:
         connection.execute(_DROP_EMPTY, emptied)
 
 
-def count_above(connection: Connection, board: Board, section: Section, milli: int) -> int:
-    """How many players of the section have a higher rating than ``milli``."""
-    parts = []
+def players_above(section: _Number, milli: _Number) -> _Number:
+    """How many players of the section have a higher rating, of the board that the parameters
+    ``of_season`` and ``of_ladder`` name.
+    """
+    total: _Number = literal_column("0", BigInteger)
     for level in range(LEVELS):
-        bucket = milli >> (BITS * level)
-        right = _counts(board, section, level).where(board_counts.c.bucket > bucket)
+        bucket = _shifted(milli, BITS * level)
+        right = _counted(section, level).where(board_counts.c.bucket > bucket)
         if level < LEVELS - 1:
-            end = ((bucket >> BITS) + 1) << BITS
-            right = right.where(board_counts.c.bucket < end)
-        parts.append(right)
-    counted = union_all(*parts).subquery()
-    return int(connection.execute(select(func.sum(counted.c.players))).scalar_one() or 0)
+            last = bucket.bitwise_or(literal_column(str(2**BITS - 1), BigInteger))
+            right = right.where(board_counts.c.bucket <= last)
+        total += func.coalesce(right.scalar_subquery(), 0)
+    return total
 
 
-def count_equal(connection: Connection, board: Board, section: Section, milli: int) -> int:
-    """How many players of the section have exactly this rating."""
-    query = _counts(board, section, 0).where(board_counts.c.bucket == milli)
-    return int(connection.execute(query).scalar_one() or 0)
+def players_at(section: _Number, milli: _Number) -> _Number:
+    """How many players of the section have exactly this rating; see ``players_above``."""
+    query = _counted(section, 0).where(board_counts.c.bucket == milli)
+    return func.coalesce(query.scalar_subquery(), 0)
 
 
-def count_players(connection: Connection, board: Board, section: Section) -> int:
-    """How many players stand in the section."""
-    return int(connection.execute(_counts(board, section, LEVELS - 1)).scalar_one() or 0)
+def players_in(section: _Number) -> _Number:
+    """How many players stand in the section; see ``players_above``."""
+    return func.coalesce(_counted(section, LEVELS - 1).scalar_subquery(), 0)
 
 
 def recount(connection: Connection, board: Board) -> None:
-    """Make a board's counts anew from its ratings."""
+    """Replace a board's counts by those of its ratings."""
     of_board = (board_counts.c.season == board.season, board_counts.c.ladder == board.ladder)
     connection.execute(delete(board_counts).where(*of_board))
     columns = [column.name for column in board_counts.c]
@@ -163,10 +167,14 @@ def true_counts(board: Board, level: int) -> Select[int, int, int, int, int, int
     )
 
 
-def _counts(board: Board, section: Section, level: int) -> Select[int | None]:
-    return select(func.sum(board_counts.c.players).label("players")).where(
-        board_counts.c.season == board.season,
-        board_counts.c.ladder == board.ladder,
+def _counted(section: _Number, level: int) -> Select[int | None]:
+    return select(func.sum(board_counts.c.players)).where(
+        board_counts.c.season == bindparam("of_season"),
+        board_counts.c.ladder == bindparam("of_ladder"),
         board_counts.c.section == section,
-        board_counts.c.level == level,
+        board_counts.c.level == literal_column(str(level)),
     )
+
+
+def _shifted(milli: _Number, bits: int) -> _Number:
+    return milli.bitwise_rshift(literal_column(str(bits), BigInteger)) if bits else milli

@@ -19,7 +19,6 @@ class DifferenceKind(IntEnum):
     SECTION = 7
     COUNT = 8
     EVENT = 9
-    BOARD = 10
     SEASON = 11
     MEETING = 12
 

@@ -1,26 +1,26 @@
 """Recomputing everything from the events: what is stored must be the same.
 
 Three steps: the events rated anew (``rerating``); every player's changes as one chain, from the
-starting rating to the stored one; the boards and their counts. Nothing is kept in memory but a page
+starting rating to the stored one; the counts of the boards. Nothing is kept in memory but a page
 of each, so that it takes no more of it for a million players than for ten.
 """
 
-import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
 
-from sqlalchemy import Connection, Row, Table, and_, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Table, and_, delete, func, insert, select
 
 from okey.rating import ChangeKind, Ladder, Standing, starting_standing
 from okey.rules.rule_set import RuleSet
 from services.rating.counting import LEVELS, Board, recount, true_counts
 from services.rating.difference import Difference, DifferenceKind, Progress, Tell, tell_nobody
-from services.rating.framing import compare_frame
+from services.rating.framing import compare_ends
+from services.rating.old_copies import outdate
 from services.rating.rerating import rerate
 from services.rating.rulebook import RuleBook
-from services.rating.schema import board_counts, boards, history, ratings, records
+from services.rating.schema import board_counts, history, ratings, records
 from services.rating.seasons import Season, carry_over, close_reports, read_seasons
 from services.rating.section import Section, section_of
 from services.rating.standings import read_erased
@@ -67,7 +67,7 @@ def rebuild(
 ) -> Rebuilt:
     """Compare everything; with ``repair`` set what is derived to what the events give.
 
-    A repair keeps reports out until its transaction ends, and makes every copy of a board stale.
+    A repair keeps reports out until its transaction ends.
     """
     if repair:
         close_reports(connection)
@@ -76,10 +76,10 @@ def rebuild(
         changes=_count(connection, history),
         ratings=_count(connection, ratings),
     )
-    frame = list(compare_frame(connection, repair=repair))
-    result.note(iter(frame))
+    ends = list(compare_ends(connection, repair=repair))
+    result.note(iter(ends))
     if repair:
-        result.mended += len(frame)
+        result.mended += len(ends)
     result.note(rerate(connection, rules, tell))
     result.note(_Chains(connection, rules, result, repair).compare(tell))
     known = [Board(each.season, ladder) for each in read_seasons(connection) for ladder in Ladder]
@@ -89,10 +89,7 @@ def rebuild(
         if repair:
             recount(connection, board)
     if repair:
-        # Whoever has copied a board may have copied what was wrong.
-        connection.execute(
-            update(boards).values(epoch=secrets.token_hex(8), version=boards.c.version + 1)
-        )
+        outdate(connection, known)
     tell(Progress("counts", len(known), len(known)))
     return result
 

@@ -27,7 +27,7 @@ from sqlalchemy import (
 metadata: Final = MetaData()
 
 # SQLite numbers rows only in a column of exactly INTEGER; PostgreSQL shall sort ids by bytes, as
-# SQLite and Redis do.
+# SQLite does.
 _RecordId: Final = BigInteger().with_variant(Integer, "sqlite")
 _PlayerId: Final = String(64).with_variant(String(64, collation="C"), "postgresql")
 
@@ -141,8 +141,7 @@ sink_postings: Final = Table(
     Column("amount_milli", BigInteger, nullable=False),
 )
 
-# What a copy of a board is compared with: the version grows by one with each transaction that
-# changes the board, the epoch is another one wherever the versions start anew.
+# These two belong to replicas of the release before; see ``services.rating.old_copies``.
 boards: Final = Table(
     "boards",
     metadata,
@@ -152,7 +151,6 @@ boards: Final = Table(
     Column("version", BigInteger, nullable=False),
 )
 
-# Who changed with which version; the old ones are deleted.
 board_changes: Final = Table(
     "board_changes",
     metadata,

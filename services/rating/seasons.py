@@ -1,19 +1,22 @@
 """Seasons as events: which one runs, how the next one starts, what carries over into it."""
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, Row, insert, select, text, update
+from sqlalchemy import Connection, Row, bindparam, insert, select, text, update
 
 from okey.errors import AlreadyExists, NotFound, Refused
-from okey.rating import Ladder, Standing, soft_reset
+from okey.rating import Standing, soft_reset
 from okey_runtime.idempotency import ReusedKey, differing
-from services.rating.schema import boards, seasons
+from services.rating.old_copies import add_boards
+from services.rating.schema import seasons
 
 # One look can only miss while a start commits, and then the next one sees it.
 _LOOKS: Final = 3
+
+_NEWEST: Final = select(seasons).order_by(seasons.c.season.desc()).limit(1)
+_NUMBERED: Final = select(seasons).where(seasons.c.season == bindparam("number"))
 
 
 class SeasonUnknown(NotFound):
@@ -66,10 +69,8 @@ def read_seasons(connection: Connection) -> list[Season]:
 
 def find_season(connection: Connection, number: int) -> Season:
     """The season of that number, for 0 the newest one, which runs. Raises ``SeasonUnknown``."""
-    query = select(seasons).order_by(seasons.c.season.desc()).limit(1)
-    if number:
-        query = query.where(seasons.c.season == number)
-    row = connection.execute(query).one_or_none()
+    query = _NUMBERED if number else _NEWEST
+    row = connection.execute(query, {"number": number} if number else {}).one_or_none()
     if row is None:
         raise SeasonUnknown(f"season {number}: there is none of that number; list the seasons")
     return _season(row)
@@ -102,18 +103,7 @@ def start_season(connection: Connection, wanted: Season) -> Season:
             started_by=wanted.started_by,
         )
     )
-    connection.execute(
-        insert(boards),
-        [
-            {
-                "season": wanted.season,
-                "ladder": ladder.value,
-                "epoch": secrets.token_hex(8),
-                "version": 0,
-            }
-            for ladder in Ladder
-        ],
-    )
+    add_boards(connection, wanted.season)
     return wanted
 
 

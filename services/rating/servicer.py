@@ -12,7 +12,6 @@ from okey_runtime.clock import Clock
 from okey_runtime.identity import Role, current_identity
 from services.rating import wire
 from services.rating.erasure import Erase
-from services.rating.leaderboard import Leaderboard
 from services.rating.place import PageStart
 from services.rating.rulebook import RuleBook
 from services.rating.seasons import Season
@@ -48,13 +47,10 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
-    """Serves one store and its boards; shape and role of a request were checked before."""
+    """Serves one store; shape and role of a request were checked before."""
 
-    def __init__(
-        self, store: RatingStore, board: Leaderboard, rules: RuleBook, clock: Clock
-    ) -> None:
+    def __init__(self, store: RatingStore, rules: RuleBook, clock: Clock) -> None:
         self._store = store
-        self._board = board
         self._rules = rules.current
         self._clock = clock
 
@@ -120,18 +116,18 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
         ladder = Ladder(request.ladder)
         size = request.page_size or _DEFAULT_PAGE_SIZE
         if request.HasField("around_player_id"):
-            page = await self._board.page_around(
+            page = await self._store.page_around(
                 ladder, request.around_player_id, size, request.season
             )
         elif request.page_token:
             start = PageStart.of_token(request.page_token)
             start.check(ladder, request.section, request.season)
-            page = await self._board.page(
+            page = await self._store.page(
                 ladder, start.section, start.place, size, start.board.season
             )
         else:
             section = Section(request.section or Section.ESTABLISHED)
-            page = await self._board.page(ladder, section, None, size, request.season)
+            page = await self._store.page(ladder, section, None, size, request.season)
         return wire.board_to(page, ladder, self._rules)
 
     async def GetRank(
@@ -139,7 +135,7 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
     ) -> rating_pb2.GetRankResponse:
         """A player's place."""
         ladder = Ladder(request.ladder)
-        rank = await self._board.rank(ladder, request.player_id, request.season)
+        rank = await self._store.rank(ladder, request.player_id, request.season)
         return wire.rank_to(rank, ladder, self._rules)
 
     async def ListSinks(

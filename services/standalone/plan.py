@@ -132,7 +132,6 @@ def _special(
 ) -> dict[str, str]:
     """What one service needs beside the rest: its database, and whom it calls."""
     called = {f"OKEY_{kind.upper()}_ADDRESS": targets[kind] for kind in (*DATABASES, "bots")}
-    redis = {"OKEY_REDIS_URL": f"redis://{targets[VALKEY]}/0"}
     database = {"OKEY_DATABASE_URL": urls.get(part.kind, "")}
     match part.kind:
         case "engine":
@@ -142,9 +141,9 @@ def _special(
             key = {"OKEY_CHAIN_KEY_FILE": str(chain_key_file(data_dir))}
             return database | key | {"OKEY_ENGINE_ADDRESS": targets["engine"]}
         case "rating":
-            return database | redis | {"OKEY_ENGINE_ADDRESS": targets["engine"]}
+            return database | {"OKEY_ENGINE_ADDRESS": targets["engine"]}
         case "lobby":
-            return called | redis
+            return called | {"OKEY_REDIS_URL": f"redis://{targets[VALKEY]}/0"}
         case _:
             return {}
 

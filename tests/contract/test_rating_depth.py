@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, event, insert
 
 from okey.rating import Ladder
 from okey_runtime.database import Database
@@ -98,6 +98,27 @@ async def test_the_depth_does_not_matter(board: Database, work: Work) -> None:
     assert min(taken) > 50, "nothing was counted"
     # 381 numbers are added up at most; looking at everybody would take ten thousands of steps.
     assert max(taken) < 6_000
+
+
+@pytest.mark.parametrize(
+    ("work", "most"), [(rank, 1), (page, 2), (around, 3)], ids=["rank", "page", "around"]
+)
+async def test_a_read_asks_the_database_few_questions(
+    board: Database, work: Work, most: int
+) -> None:
+    """Each of them costs the service more than the database."""
+    asked: list[str] = []
+
+    def counted(connection: Connection) -> None:
+        event.listen(connection, "before_cursor_execute", note)
+        work(connection, MIDDLE)
+        event.remove(connection, "before_cursor_execute", note)
+
+    def note(*said: object) -> None:
+        asked.append(str(said[2]))
+
+    await board.read(counted)
+    assert 0 < len(asked) <= most, asked
 
 
 async def test_ranks_at_any_depth_are_right(board: Database) -> None:

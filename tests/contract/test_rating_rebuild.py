@@ -6,14 +6,11 @@ from sqlalchemy import Connection, Executable, delete, insert, update
 from okey.rating import CanakWon, Drawn, KlasikWon, Ladder
 from okey.rules.variant import Mode, Variant
 from okey_runtime.database import Database
-from services.rating.board_state import BoardMissing, read_stamp
-from services.rating.counting import Board
 from services.rating.difference import DifferenceKind, Progress
 from services.rating.place import NotRanked
 from services.rating.rebuild import Rebuilt
 from services.rating.schema import (
     board_counts,
-    boards,
     history,
     ratings,
     records,
@@ -187,14 +184,6 @@ TAMPERED = {
         delete(board_counts).where(board_counts.c.level == 3, board_counts.c.season == 1),
         {(Kind.COUNT, "PROVISIONAL: level 3, bucket 0")},
     ),
-    "a board taken away": (
-        delete(boards).where(boards.c.ladder == Ladder.CANAK, boards.c.season == 2),
-        {(Kind.BOARD, "board of ladder 1")},
-    ),
-    "a board of no ladder": (
-        insert(boards).values(ladder=9, season=2, epoch="e", version=1),
-        {(Kind.BOARD, "board of ladder 9")},
-    ),
     "two running seasons": (
         update(seasons).values(ended_ms=None),
         {(Kind.SEASON, "season 1: its end")},
@@ -215,7 +204,6 @@ DERIVED = {
     Kind.RATED_MATCHES,
     Kind.SECTION,
     Kind.COUNT,
-    Kind.BOARD,
     Kind.SEASON,
 }
 
@@ -256,22 +244,14 @@ async def test_a_mended_board_is_right_again(played: RatingStore, database: Data
     assert await played.rank(Ladder.CANAK, "ada") == before
 
 
-async def test_a_board_that_was_lost_is_used_again_once_mended(
-    played: RatingStore, database: Database
-) -> None:
-    """Two running seasons beside it, as nothing but a hand in the database makes them."""
-    board = Board(2, Ladder.CANAK)
-    await database.transact(lambda connection: _run(connection, delete(boards)))
+async def test_two_running_seasons_are_mended(played: RatingStore, database: Database) -> None:
+    """As nothing but a hand in the database makes them."""
     await database.transact(
         lambda connection: _run(connection, update(seasons).values(ended_ms=None))
     )
     assert (await played.rank(Ladder.CANAK, "ada")).season == 2
-    with pytest.raises(BoardMissing, match=r"ladder CANAK in season 2.*rebuild --repair"):
-        await database.read(lambda connection: read_stamp(connection, board))
-    with pytest.raises(BoardMissing, match="ladder CANAK in season 2"):
-        await played.record_match(a_match(20, "ada", "bo"))
-    assert (await rebuilt(played)).found == 7
-    assert (await rebuilt(played, repair=True)).mended == 7
+    assert (await rebuilt(played)).found == 1
+    assert (await rebuilt(played, repair=True)).mended == 1
     await played.record_match(a_match(20, "ada", "bo"))
     assert [each.ended_ms for each in await played.list_seasons()] == [None, 7]
     assert (await rebuilt(played)).differences == []

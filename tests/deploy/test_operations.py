@@ -1,7 +1,6 @@
 """docs/operations.md says what is so: its arithmetic, its alerts, and what it names."""
 
 import re
-from inspect import signature
 from math import ceil
 from pathlib import Path
 from typing import Final
@@ -10,7 +9,6 @@ import pytest
 import yaml
 
 from okey_runtime.config import ServiceSettings
-from okey_runtime.redis import open_redis
 from services.lobby.app import MAX_CONNECTIONS as LOBBY_TO_REDIS
 from tests.deploy.code import KEEPERS
 from tests.deploy.manifests import DEPLOY, ROOT, Platform, build, name_of
@@ -63,12 +61,10 @@ def test_connections_together_are_the_sum_of_all() -> None:
     assert int(allowed) >= together + SPARE
 
 
-def test_connections_to_redis_are_the_sum_of_both() -> None:
-    lobbies, ratings = most_while_rolling_out("lobby"), most_while_rolling_out("rating")
-    each = signature(open_redis).parameters["max_connections"].default
-    together = lobbies * LOBBY_TO_REDIS + ratings * each
+def test_connections_to_redis_are_those_of_all_lobbies() -> None:
+    lobbies = most_while_rolling_out("lobby")
 
-    told = f"{lobbies} lobbies × {LOBBY_TO_REDIS} + {ratings} ratings × {each}\n= {together:,} of"
+    told = f"{lobbies} lobbies × {LOBBY_TO_REDIS}\n= {lobbies * LOBBY_TO_REDIS:,} of"
     assert told in PAGE
 
 

@@ -323,8 +323,6 @@ RATING: Final = Dashboard(
     (
         *_calls("rating"),
         Panel("Reports", "reqps", _rate("okey_rating_reports_total", "kind")),
-        Panel("Reads of boards", "reqps", _rate("okey_rating_board_reads_total", "source", "why")),
-        Panel("Boards read from Redis", "short", (("okey_rating_board_cache_up", "{{instance}}"),)),
         _loop("rating"),
         *_process("rating"),
     ),

@@ -18,13 +18,13 @@ def test_every_setting_is_shown_by_its_variable_but_no_secret(
 ) -> None:
     monkeypatch.setenv("OKEY_ENVIRONMENT", "test")
     monkeypatch.setenv("OKEY_LISTEN_PORT", "7405")
-    monkeypatch.setenv("OKEY_REDIS_URL", "redis://:the-password@127.0.0.1:1")
+    monkeypatch.setenv("OKEY_DATABASE_URL", "postgresql://okey:the-password@127.0.0.1/okey")
     status, out, _ = check("bots")
     assert status == 0
     shown = json.loads(out)
     assert (shown["OKEY_ENVIRONMENT"], shown["OKEY_LISTEN_PORT"]) == ("test", 7405)
     assert "the-password" not in out
-    assert shown["OKEY_REDIS_URL"].strip("*") == ""
+    assert shown["OKEY_DATABASE_URL"].strip("*") == ""
 
 
 def test_an_environment_that_the_service_refuses_is_told_by_variable(

@@ -16,6 +16,7 @@ from okey_runtime.production import guarded
 from okey_runtime.sqlite import SqliteInUse
 from services.engine.settings import EngineSettings
 from services.gateway.settings import GatewaySettings
+from services.lobby.settings import LobbySettings
 from services.wallet.app import WalletSettings
 
 SECURITY = Path(__file__).parents[3] / "docs" / "security.md"
@@ -35,7 +36,7 @@ EXAMPLES: Mapping[str, tuple[type[ServiceSettings], dict[str, str | None]]] = {
     "development issuer": (ServiceSettings, {"OKEY_TOKEN_ISSUER": DEV_ISSUER}),
     "absurd skew": (ServiceSettings, {"OKEY_TOKEN_SKEW_MS": "3600000"}),
     "plaintext database": (ServiceSettings, {"OKEY_DATABASE_URL": REMOTE}),
-    "plaintext Redis": (ServiceSettings, {"OKEY_REDIS_URL": "redis://:f3Zq@redis.example:6379/0"}),
+    "plaintext Redis": (LobbySettings, {"OKEY_REDIS_URL": "redis://:f3Zq@redis.example:6379/0"}),
     "known password": (
         ServiceSettings,
         {"OKEY_DATABASE_URL": "postgresql://okey:postgres@127.0.0.1/okey"},
@@ -229,9 +230,9 @@ def test_redis_whose_certificate_nobody_checks_is_refused(
 ) -> None:
     environment.setenv("OKEY_REDIS_URL", f"rediss://:f3Zq@redis.example:6379/0?{query}")
     with pytest.raises(SettingsRefused, match="does not check its certificate"):
-        ServiceSettings.read()
+        LobbySettings.read()
     environment.setenv("OKEY_ALLOW_UNSAFE", "plaintext-stores")
-    assert [each for each, _ in ServiceSettings.read().unsafe()] == ["plaintext-stores"]
+    assert [each for each, _ in LobbySettings.read().unsafe()] == ["plaintext-stores"]
 
 
 def test_a_known_password_in_the_query_is_refused(environment: pytest.MonkeyPatch) -> None:

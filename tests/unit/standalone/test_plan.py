@@ -102,10 +102,8 @@ def test_callers_know_whom_they_call(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert gateway.lobby_address == PORTS["lobby"].address
     assert gateway.gateway_port == PORTS["gateway"].page
     assert gateway.gateway_guest_key_file == dev_key_file().absolute()
-    for name in ("lobby", "rating"):
-        redis_url = settings_of(planned[name], monkeypatch).redis_url
-        assert redis_url is not None
-        assert redis_url.get_secret_value() == f"redis://{PORTS['valkey'].address}/0"
+    assert lobby.redis_url is not None
+    assert lobby.redis_url.get_secret_value() == f"redis://{PORTS['valkey'].address}/0"
 
 
 def test_only_named_variables_are_passed_on(tmp_path: Path) -> None:

@@ -39,6 +39,11 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
+if sys.version_info >= (3, 13):
+    from warnings import deprecated as _deprecated
+else:
+    from typing_extensions import deprecated as _deprecated
+
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class _Ladder:
@@ -203,8 +208,10 @@ class _DifferenceKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Differ
     """How many players the ranks are counted from; the subject is section, level and bucket. Derived: can be mended."""
     DIFFERENCE_KIND_EVENT: _DifferenceKind.ValueType  # 9
     """An event that cannot be read or rated."""
-    DIFFERENCE_KIND_BOARD: _DifferenceKind.ValueType  # 10
-    """A board is missing, 0 for 1, or is of no ladder. Derived: can be mended."""
+    @_builtins.property
+    @_deprecated("""This enum value has been marked as deprecated using proto enum value options.""")
+    def DIFFERENCE_KIND_BOARD(self) -> _DifferenceKind.ValueType:   # 10
+        """Told by releases before this one alone: the database's entry of a board was missing, 0 for 1, or was of no ladder."""
     DIFFERENCE_KIND_SEASON: _DifferenceKind.ValueType  # 11
     """A season did not end where the next one started, or the last one does not run: 0 stands for running. Derived: can be mended."""
     DIFFERENCE_KIND_MEETING: _DifferenceKind.ValueType  # 12
@@ -234,7 +241,7 @@ DIFFERENCE_KIND_COUNT: DifferenceKind.ValueType  # 8
 DIFFERENCE_KIND_EVENT: DifferenceKind.ValueType  # 9
 """An event that cannot be read or rated."""
 DIFFERENCE_KIND_BOARD: DifferenceKind.ValueType  # 10
-"""A board is missing, 0 for 1, or is of no ladder. Derived: can be mended."""
+"""Told by releases before this one alone: the database's entry of a board was missing, 0 for 1, or was of no ladder."""
 DIFFERENCE_KIND_SEASON: DifferenceKind.ValueType  # 11
 """A season did not end where the next one started, or the last one does not run: 0 stands for running. Derived: can be mended."""
 DIFFERENCE_KIND_MEETING: DifferenceKind.ValueType  # 12
@@ -1238,7 +1245,7 @@ class RebuildRatingsRequest(_message.Message):
 
     REPAIR_FIELD_NUMBER: _builtins.int
     repair: _builtins.bool
-    """Whether to mend what is derived: ratings, counts, boards and ends of seasons. No report is taken meanwhile. Events and
+    """Whether to mend what is derived: ratings, counts and ends of seasons. No report is taken meanwhile. Events and
     changes are never mended.
     """
     def __init__(
@@ -1270,7 +1277,7 @@ class Difference(_message.Message):
     kind: Global___DifferenceKind.ValueType
     """What."""
     subject: _builtins.str
-    """Whose: a player, a sink, an event, a count, a board or a season."""
+    """Whose: a player, a sink, an event, a count or a season."""
     match_id: _builtins.str
     """The match, where it is about one."""
     ladder: Global___Ladder.ValueType
@@ -1350,7 +1357,7 @@ class RebuildSummary(_message.Message):
     differences: _builtins.int
     """Differences found, those beyond the first thousand too, which are not sent."""
     mended: _builtins.int
-    """Ratings, boards and ends of seasons that were mended; the counts are made anew whenever anything is mended."""
+    """Ratings and ends of seasons that were mended; the counts are made anew whenever anything is mended."""
     def __init__(
         self,
         *,
