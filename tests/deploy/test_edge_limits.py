@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -146,6 +146,28 @@ async def test_connections_beyond_the_limit_are_closed_and_metrics_still_told(
             pass
         async with speaking(edge.address) as connection:
             await connection.answers([SETTINGS])
+
+
+async def test_one_address_has_no_more_connections_than_a_crowd(tmp_path: Path) -> None:
+    async with limited(tmp_path, replace(DEFAULTS, connections_per_crowd=3)) as edge:
+        host, _, port = edge.address.rpartition(":")
+
+        async def greeted(address: str) -> bool:
+            """Whether Envoy speaks to it; a connection that it does speak to stays open."""
+            reader, writer = await asyncio.open_connection(host, port, local_addr=(address, 0))
+            held.append(writer)
+            writer.write(raw_http2.PREFACE + raw_http2.settings({}))
+            with suppress(ConnectionError):
+                return bool(await reader.read(1))
+            return False
+
+        held: list[asyncio.StreamWriter] = []
+        assert [await greeted("127.0.0.2") for _ in range(6)] == [True] * 3 + [False] * 3
+        # Most others are of another crowd; a hash decides, so some are not.
+        others = [await greeted(f"127.0.0.{number}") for number in range(3, 15)]
+        assert others.count(True) >= 6
+        for each in held:
+            each.close()
 
 
 async def test_a_connection_has_no_more_streams_than_the_limit(tmp_path: Path) -> None:

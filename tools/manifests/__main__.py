@@ -32,10 +32,10 @@ def files() -> Iterator[tuple[Path, str]]:
     )
     for name, config in envoy.deployed_files().items():
         file = DEPLOY / "components" / "edge" / name
-        yield file, made_from("tools/manifests/envoy.py", config)
+        yield file, made_from("tools/manifests/envoy.py", config, has_anchors=True)
     for settings in sorted((DEPLOY / "overlays").glob(f"*/{SETTINGS}")):
         for name, config in EdgeSettings.read(settings).component().items():
-            yield settings.with_name(name), made_from(SETTINGS, config)
+            yield settings.with_name(name), made_from(SETTINGS, config, has_anchors=True)
     yield DEPLOY / "client" / "service-config.json", client.text()
     for board in dashboards.DASHBOARDS:
         yield DEPLOY / "dashboards" / f"{board.name}.json", dashboards.text(board)

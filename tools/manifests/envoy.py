@@ -89,7 +89,7 @@ def _edge_listener(edge: Edge) -> Json:
         "name": "edge",
         "address": at(edge.listen),
         "per_connection_buffer_limit_bytes": envoy_limits.CONNECTION_BUFFER,
-        "filter_chains": [chain],
+        **envoy_limits.crowds(edge.limits, chain),
     }
 
 

@@ -6,7 +6,7 @@ docs/security.md ("At the edge") tells of each option why it has its value.
 from dataclasses import dataclass
 from typing import Final
 
-from tools.manifests.envoy_parts import Json, extension
+from tools.manifests.envoy_parts import TYPE, Json, extension, typed
 
 MEBIBYTE: Final = 1 << 20
 CONNECTION_BUFFER: Final = 32 << 10
@@ -27,7 +27,9 @@ RUNTIME: Final[Json] = {
 _HEAP: Final = "envoy.resource_monitors.fixed_heap"
 _CONNECTIONS: Final = "envoy.resource_monitors.global_downstream_max_connections"
 _REMEMBERED_ADDRESSES: Final = 10_000
-_EVERY_ADDRESS: Final = 20
+_CROWDS: Final = 8
+_A_CROWD: Final = 5
+"""How many times as much as one address the addresses of a crowd may call."""
 _TELEMETRY_CONNECTIONS: Final = 32
 
 
@@ -36,10 +38,12 @@ class Limits:
     """The limits of one Envoy that an environment may set, and those that tests shorten.
 
     Sizes in bytes, times in seconds. ``calls_per_s`` and ``calls_burst`` hold for one address (of
-    IPv6: one /64); all addresses together may call 20 times as much.
+    IPv6: one /64); a crowd together may call 5 times as much. A crowd is one of the eight that
+    addresses fall into by their hash, and has its share of the connections.
     """
 
     connections: int = 4_000
+    connections_per_crowd: int = 500
     streams_per_connection: int = 100
     heap_bytes: int = 400 * MEBIBYTE
     calls_per_s: int = 500
@@ -112,15 +116,60 @@ def telemetry_connections() -> Json:
     """A filter that bounds the connections to metrics and readiness, which the limit of callers'
     connections leaves out.
     """
+    return _most_connections("telemetry", _TELEMETRY_CONNECTIONS)
+
+
+def crowds(limits: Limits, chain: Json) -> Json:
+    """The chain of filters once for each crowd of addresses, behind a limit of the crowd's
+    connections, and what chooses by the caller's address: Envoy has no limit for one address.
+    """
+    filters = chain["filters"]
+    assert isinstance(filters, list), "a chain has filters"
+    most = _most_connections("crowd", limits.connections_per_crowd)
+    return {
+        "filter_chain_matcher": {
+            "matcher_list": {"matchers": [_at_least(crowd) for crowd in range(_CROWDS - 1, 0, -1)]},
+            "on_no_match": _chosen(0),
+        },
+        "filter_chains": [
+            {"name": _name(crowd), **chain, "filters": [most, *filters]} for crowd in range(_CROWDS)
+        ],
+    }
+
+
+def _at_least(crowd: int) -> Json:
+    """That one, where the address's hash is in it or in a later one."""
+    address = "matching.common_inputs.network.v3.SourceIPInput"
+    hashed = typed(
+        "matching.input_matchers.consistent_hashing.v3.ConsistentHashing",
+        {"threshold": crowd, "modulo": _CROWDS},
+    )
+    predicate = {
+        "input": {"name": "address", "typed_config": typed(address, {})},
+        "custom_match": {"name": "hash", "typed_config": hashed},
+    }
+    return {"predicate": {"single_predicate": predicate}, "on_match": _chosen(crowd)}
+
+
+def _chosen(crowd: int) -> Json:
+    value = {TYPE: "type.googleapis.com/google.protobuf.StringValue", "value": _name(crowd)}
+    return {"action": {"name": "crowd", "typed_config": value}}
+
+
+def _name(crowd: int) -> str:
+    return f"crowd-{crowd}"
+
+
+def _most_connections(name: str, most: int) -> Json:
     return extension(
         "envoy.filters.network.connection_limit",
         "filters.network.connection_limit.v3.ConnectionLimit",
-        {"stat_prefix": "telemetry", "max_connections": _TELEMETRY_CONNECTIONS},
+        {"stat_prefix": name, "max_connections": most},
     )
 
 
 def local_rate_limit(limits: Limits) -> Json:
-    """A filter with a bucket of calls for each address, and one for all of them together."""
+    """A filter with a bucket of calls for each address, and one for a crowd together."""
     action = {"masked_remote_address": {"v4_prefix_mask_len": 32, "v6_prefix_mask_len": 64}}
     each_address = {
         # Without a value each one has a bucket of its own.
@@ -133,9 +182,7 @@ def local_rate_limit(limits: Limits) -> Json:
         "filters.http.local_ratelimit.v3.LocalRateLimit",
         {
             "stat_prefix": "edge",
-            "token_bucket": _bucket(
-                limits.calls_per_s * _EVERY_ADDRESS, limits.calls_burst * _EVERY_ADDRESS
-            ),
+            "token_bucket": _bucket(limits.calls_per_s * _A_CROWD, limits.calls_burst * _A_CROWD),
             "filter_enabled": always,
             "filter_enforced": always,
             "rate_limits": [{"actions": [action]}],

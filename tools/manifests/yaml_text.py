@@ -19,11 +19,18 @@ def _lines(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 _Plain.add_representer(str, _lines)
 
 
-def made_from(source: str, *documents: object) -> str:
+class _Once(_Plain):
+    """What stands in several places is written out in the first; the others refer to it."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Names and numbers are written out everywhere."""
+        return not isinstance(data, dict | list) or not data
+
+
+def made_from(source: str, *documents: object, has_anchors: bool = False) -> str:
     """The documents, under a line that says what to change instead of them."""
     head = f"# Made by tools/manifests from {source}; change that, not this file.\n"
-    return head + "---\n".join(_dump(one) for one in documents)
-
-
-def _dump(document: object) -> str:
-    return yaml.dump(document, Dumper=_Plain, sort_keys=False, width=110)
+    dumper = _Once if has_anchors else _Plain
+    return head + "---\n".join(
+        yaml.dump(one, Dumper=dumper, sort_keys=False, width=110) for one in documents
+    )
