@@ -1,15 +1,19 @@
 """Connections of strangers: how many there may be, and how long each may take."""
 
+import os
+import socket
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from okey_runtime.server import ServiceServer
 from services.gateway.metrics import REQUESTS
 from tests.fixtures.certificates import Authority
 from tests.integration.gateway.alone import OPENING, Alone, alone, dropped
-from tests.integration.gateway.stand import browser
+from tests.integration.gateway.stand import browser, url_of
 
 HEALTH = b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"
 POST = b"POST /session/guest HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
@@ -56,18 +60,31 @@ async def test_a_body_that_was_refused_is_not_read_without_end(tmp_path: Path) -
         assert dropped("REQUEST_TOO_LONG") == before + 1
 
 
+def keep_little(server: ServiceServer) -> None:
+    """Let the kernel keep little of what the gateway sends to later connections."""
+    port = urlsplit(url_of(server)).port
+    for file in Path("/proc/self/fd").iterdir():
+        with suppress(OSError), socket.socket(fileno=os.dup(int(file.name))) as held:
+            is_listening = held.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+            if is_listening and held.getsockname()[1] == port:
+                held.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
+
+
 async def test_who_does_not_read_its_answers_is_dropped(tmp_path: Path) -> None:
-    ask = b"GET /static/js/ui/lobby_view.js HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    ask = b"GET /static/js/words/de.js HTTP/1.1\r\nhost: localhost\r\n\r\n"
     answered = REQUESTS.labels("static", "200")._value
     before = dropped("UNREAD")
     async with alone(tmp_path, gateway_answer_ms=300) as gateway:
+        keep_little(gateway.server)
         stranger = await gateway.stranger(receive_bytes=4_096)
+        neighbour = await gateway.stranger()
         while dropped("UNREAD") == before:
             count = answered.get()
             with suppress(ConnectionError):
                 await stranger.say(ask)
             while answered.get() == count and dropped("UNREAD") == before:
-                await is_alive(gateway)
+                await neighbour.say(HEALTH)
+                await neighbour.head()
 
 
 async def test_an_address_takes_only_so_many_places(tmp_path: Path) -> None:

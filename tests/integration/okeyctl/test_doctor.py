@@ -15,6 +15,8 @@ from okey_runtime.identity import Role
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import MetadataProvider, fixed_token
 from services.bots.app import BotsApp
+from services.lobby.app import LobbyApp
+from services.lobby.settings import LobbySettings
 from services.okeyctl.doctor.judge import Finding, State, judge
 from services.okeyctl.doctor.observe import TokenFor, observe
 from services.rating.app import RatingApp
@@ -37,11 +39,10 @@ class Ahead(SystemClock):
 class Installation:
     """Rating, wallet and bots, each with what it needs; more of each can be added."""
 
-    def __init__(self, folder: Path, valkey: Valkey) -> None:
+    def __init__(self, folder: Path) -> None:
         self.issuer = Issuer(folder)
         self.targets: dict[str, str] = {}
         self.folder = folder
-        self._valkey = valkey
         self._servers = AsyncExitStack()
         self.bots: ServiceServer
 
@@ -49,7 +50,6 @@ class Installation:
         common = self.settings()
         rating = common | {
             "database_url": SecretStr(f"sqlite:///{self.folder / 'rating.db'}"),
-            "redis_url": self._valkey.url,
         }
         wallet = common | {
             "database_url": SecretStr(f"sqlite:///{self.folder / 'wallet.db'}"),
@@ -76,7 +76,7 @@ class Installation:
         }
 
     async def serve(
-        self, app: BotsApp | RatingApp | WalletApp, clock: Clock | None = None
+        self, app: BotsApp | LobbyApp | RatingApp | WalletApp, clock: Clock | None = None
     ) -> ServiceServer:
         return await self._servers.enter_async_context(ServiceServer(app, clock))
 
@@ -92,8 +92,8 @@ class Installation:
 
 
 @pytest.fixture
-async def installation(tmp_path: Path, valkey: Valkey) -> AsyncIterator[Installation]:
-    async with Installation(tmp_path, valkey) as installation:
+async def installation(tmp_path: Path) -> AsyncIterator[Installation]:
+    async with Installation(tmp_path) as installation:
         yield installation
 
 
@@ -109,10 +109,20 @@ async def test_a_process_that_has_died(installation: Installation) -> None:
 
 
 async def test_a_redis_that_has_died(installation: Installation, valkey: Valkey) -> None:
+    settings = installation.settings() | {
+        "engine_address": "127.0.0.1:1",
+        "wallet_address": installation.targets["wallet"],
+        "rating_address": installation.targets["rating"],
+        "redis_url": valkey.url,
+        "service_token_dir": installation.issuer.service_token_dir(installation.folder, Role.LOBBY),
+    }
+    lobby = await installation.serve(LobbyApp(LobbySettings.model_validate(settings)))
+    targets = installation.targets | {"lobby": lobby.address}
     valkey.kill()
-    (finding,) = await installation.bad()
-    assert (finding.check, finding.state) == ("redis", State.WRONG)
-    assert "OKEY_REDIS_URL" in finding.advice
+    findings = await installation.bad(targets=targets)
+    [about] = [finding for finding in findings if finding.check == "redis"]
+    assert about.state is State.WRONG
+    assert "OKEY_REDIS_URL" in about.advice
 
 
 async def test_a_token_that_has_expired(installation: Installation) -> None:
