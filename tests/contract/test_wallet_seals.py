@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
@@ -34,12 +35,15 @@ async def wallet(database: LedgerDatabase) -> AsyncIterator[Wallet]:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 async def sealed(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    sqlite_template: Path,
 ) -> AsyncIterator["Sealed"]:
     """Such a ledger, once for all attacks: whatever changes it fails its test anyway."""
+    # The template is made by a coroutine too, which cannot begin while this one runs.
     if request.param == "sqlite":
         path = tmp_path_factory.mktemp("sealed") / "wallet.db"
-        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        shutil.copy(sqlite_template, path)
         urls = LedgerUrls.of_anyone(f"sqlite:///{path}")
     else:
         urls = await make_ledger(request.getfixturevalue("postgres_server"))
