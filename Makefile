@@ -69,7 +69,7 @@ demo: setup ## start the platform and play whole matches with real clients
 
 test: test-core test-rest ## every quick test; the pure core must be covered to 100 %
 
-QUICK := -q -n 3 -p tests.progress --durations=20
+QUICK := -q -n 2 -p tests.progress --durations=20
 
 test-core: setup ## unit tests of libs/okey; its lines and branches to 100 %
 	$(BIN)/python -m pytest tests/unit $(QUICK) -m "core and not long" --cov --cov-report=term
