@@ -159,7 +159,6 @@ CASES: Final = (
     fires("OkeyTableQuarantined", "2m", quarantined="1x5"),
     is_quiet("OkeyTableQuarantined", "2m", quarantined="0x5"),
     fires("OkeyTablesOverdue", "5m", overdue="0x1 3x6"),
-    is_quiet("OkeyTablesOverdue", "2m", overdue="0x1 3x6"),
     is_quiet("OkeyTablesOverdue", "5m", overdue="0x1 3x0 0x6"),
     fires("OkeyTablesNotLoaded", "12m", unloaded="7x15"),
     is_quiet("OkeyTablesNotLoaded", "12m", unloaded="7x5 0x10"),

@@ -5,6 +5,7 @@ Needs root and Debian's packages (see ``oci.TOOLS``); `.ci/run` installs them.
 
 import asyncio
 import json
+import os
 import subprocess
 from pathlib import Path
 from urllib.parse import quote
@@ -87,6 +88,10 @@ async def test_service_starts_from_the_image_read_only(
     given = tmp_path / "given"
     given.mkdir()
     lay_out_secrets(given, postgres_server.create_database(), valkey.url.get_secret_value())
+    # As the engine's manifest mounts it: root's, and readable by the group of the image's user.
+    keys = given / "seal-keys" / "seal-keys"
+    os.chown(keys, 0, image.user[1])
+    keys.chmod(0o440)
     start = Start.of(service)
     if service in KEEPERS:
         job = MigrationStart.of(service)
