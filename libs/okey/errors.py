@@ -5,6 +5,7 @@ machine-readable ``reason`` that clients switch on. Messages quote the offending
 to do instead.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar, Final
 
 _MOST_QUOTED: Final = 80
@@ -21,6 +22,16 @@ class OkeyError(Exception):
     """Root of all errors that a caller may see; ``reason`` is stable and documented."""
 
     reason: ClassVar[str] = "OKEY_ERROR"
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """What machines learn beside the reason, such as the address to call instead."""
+        return {}
+
+    @property
+    def retry_after_ms(self) -> int | None:
+        """After how many milliseconds another try makes sense; None where nobody can say."""
+        return None
 
 
 class InvalidInput(OkeyError):

@@ -7,7 +7,7 @@ malformed requests also ``BadRequest`` with the fields, for limits also ``RetryI
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final
 
 import grpc
 from google.protobuf.duration_pb2 import Duration
@@ -72,26 +72,6 @@ class MalformedRequest(InvalidInput):
     """The bytes of a request are not the protobuf message that the method takes."""
 
     reason = "MALFORMED_REQUEST"
-
-
-@runtime_checkable
-class WithMetadata(Protocol):
-    """An error that tells machines more than its reason, such as the address to call instead."""
-
-    @property
-    def metadata(self) -> Mapping[str, str]:
-        """What goes into ``ErrorInfo.metadata``."""
-        ...
-
-
-@runtime_checkable
-class WithRetryDelay(Protocol):
-    """An error that knows when another try makes sense."""
-
-    @property
-    def retry_after_ms(self) -> int:
-        """What goes into ``RetryInfo``."""
-        ...
 
 
 class RpcFailure(Exception):
@@ -173,13 +153,11 @@ def to_status(error: BaseException) -> status_pb2.Status | None:
         return _passed_on(error)
     if not isinstance(error, OkeyError) or code_of(error) is grpc.StatusCode.INTERNAL:
         return None
-    # Both protocols of above; to ask by isinstance would take as long as all the rest.
-    status = _status(code_of(error), error.reason, str(error), getattr(error, "metadata", {}))
+    status = _status(code_of(error), error.reason, str(error), error.metadata)
     if isinstance(error, InvalidField):
         _add_violations(status, error.violations)
-    retry_after_ms: int | None = getattr(error, "retry_after_ms", None)
-    if retry_after_ms is not None:
-        _add_retry_info(status, retry_after_ms)
+    if error.retry_after_ms is not None:
+        _add_retry_info(status, error.retry_after_ms)
     return status
 
 

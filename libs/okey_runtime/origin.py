@@ -31,6 +31,11 @@ def certificate_names(connection: Connection) -> tuple[str, ...]:
     return tuple(name.decode(errors="replace") for name in names)
 
 
+def is_edge(connection: Connection, edge_name: str) -> bool:
+    """Whether the other end has shown the edge's certificate; "" is the name of none."""
+    return bool(edge_name) and edge_name in certificate_names(connection)
+
+
 class Origin:
     """Where one call comes from; ``edge_name`` is the edge's in its certificate, "" for none."""
 
@@ -46,7 +51,7 @@ class Origin:
         return self._passed_on() or self._connection.peer()
 
     def _passed_on(self) -> str:
-        if not self._edge_name or not self._is_edge():
+        if not is_edge(self._connection, self._edge_name):
             return ""
         told = [str(value) for name, value in self._metadata if name == HEADER]
         last = ",".join(told).rpartition(",")[2].strip()
@@ -55,6 +60,3 @@ class Origin:
         except ValueError:
             return ""
         return f"ipv4:{address}:0" if address.version == 4 else f"ipv6:[{address}]:0"
-
-    def _is_edge(self) -> bool:
-        return self._edge_name in certificate_names(self._connection)

@@ -29,7 +29,7 @@ from okey_runtime.errors import (
 from okey_runtime.identity import Identity, Role, set_current_identity
 from okey_runtime.limits import Gate
 from okey_runtime.metrics import MethodMetrics
-from okey_runtime.origin import Connection, Origin, certificate_names
+from okey_runtime.origin import Connection, Origin, is_edge
 from okey_runtime.requests import Requests
 from okey_runtime.revocation import End, Revocations
 from okey_runtime.trace import adopt_trace
@@ -110,12 +110,9 @@ class Callers:
 
     def stray(self, connection: Connection) -> bool:
         """Count a call that ended without a caller; true where that closes its connection."""
-        if self._connections is None or self._is_edge(connection):
+        if self._connections is None or is_edge(connection, self._edge_name):
             return False
         return self._connections.stray(connection.peer())
-
-    def _is_edge(self, connection: Connection) -> bool:
-        return bool(self._edge_name) and self._edge_name in certificate_names(connection)
 
     def _verified(self, token: str, metadata: Metadata, connection: Connection) -> Identity:
         if self._bad_tokens is None:

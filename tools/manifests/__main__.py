@@ -12,7 +12,7 @@ from typing import Final
 
 from tools.manifests import alerts, client, dashboards, edges, envoy, slo
 from tools.manifests.edge_settings import SETTINGS, EdgeSettings
-from tools.manifests.yaml_text import made_from
+from tools.manifests.yaml_text import made_from, made_once_from
 
 DEPLOY: Final = Path(__file__).resolve().parents[2] / "deploy"
 
@@ -32,10 +32,10 @@ def files() -> Iterator[tuple[Path, str]]:
     )
     for name, config in envoy.deployed_files().items():
         file = DEPLOY / "components" / "edge" / name
-        yield file, made_from("tools/manifests/envoy.py", config, has_anchors=True)
+        yield file, made_once_from("tools/manifests/envoy.py", config)
     for settings in sorted((DEPLOY / "overlays").glob(f"*/{SETTINGS}")):
         for name, config in EdgeSettings.read(settings).component().items():
-            yield settings.with_name(name), made_from(SETTINGS, config, has_anchors=True)
+            yield settings.with_name(name), made_once_from(SETTINGS, config)
     yield DEPLOY / "client" / "service-config.json", client.text()
     for board in dashboards.DASHBOARDS:
         yield DEPLOY / "dashboards" / f"{board.name}.json", dashboards.text(board)

@@ -1,5 +1,7 @@
 """YAML as a person would write it."""
 
+from collections.abc import Iterable
+
 import yaml
 
 
@@ -27,10 +29,18 @@ class _Once(_Plain):
         return not isinstance(data, dict | list) or not data
 
 
-def made_from(source: str, *documents: object, has_anchors: bool = False) -> str:
+def made_from(source: str, *documents: object) -> str:
     """The documents, under a line that says what to change instead of them."""
+    return _made_from(source, documents, _Plain)
+
+
+def made_once_from(source: str, document: object) -> str:
+    """The same for a document whose parts stand in several places: each is written once."""
+    return _made_from(source, [document], _Once)
+
+
+def _made_from(source: str, documents: Iterable[object], dumper: type[_Plain]) -> str:
     head = f"# Made by tools/manifests from {source}; change that, not this file.\n"
-    dumper = _Once if has_anchors else _Plain
     return head + "---\n".join(
         yaml.dump(one, Dumper=dumper, sort_keys=False, width=110) for one in documents
     )

@@ -5,7 +5,7 @@ It refuses what a test tells it to, as the wallet or the rules would, and can be
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +35,11 @@ class AlreadySeated(Refused):
 
     def __init__(self, table_id: str) -> None:
         super().__init__("sits already")
-        self.metadata = {"table_id": table_id}
+        self._table_id = table_id
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        return {"table_id": self._table_id}
 
 
 class NoFreeSeat(Refused):
