@@ -111,8 +111,13 @@ class NameUnfit(InvalidField):
     """A name cannot be shown; metadata ``character`` names the character that is refused."""
 
     def __init__(self, character: str, why: str) -> None:
-        self.metadata: Mapping[str, str] = {"character": _named(character)} if character else {}
-        super().__init__((FieldViolation("name", f"{_named(character)} {why}".strip()),))
+        self._character = _named(character)
+        super().__init__((FieldViolation("name", f"{self._character} {why}".strip()),))
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """The character, if it is one that is refused."""
+        return {"character": self._character} if self._character else {}
 
 
 def display_name(text: str) -> str:

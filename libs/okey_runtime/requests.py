@@ -21,8 +21,12 @@ class RequestTooLarge(InvalidInput):
         super().__init__(
             f"a message of this method has at most {most} bytes, this one has {size}: send less"
         )
-        self.metadata: Mapping[str, str] = {"bytes": str(size), "most_bytes": str(most)}
-        """What machines are told."""
+        self._sizes = {"bytes": str(size), "most_bytes": str(most)}
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """Its size, and the largest."""
+        return self._sizes
 
 
 class _Refused:

@@ -19,11 +19,12 @@ class InvalidTableConfig(InvalidInput):
 
     def __init__(self, field: str, value: object, allowed: str, rule: str) -> None:
         super().__init__(f"{field} is {value}; {rule}")
-        self.metadata: Mapping[str, str] = {
-            "field": field,
-            "value": str(value),
-            "allowed": allowed,
-        }
+        self._limit = {"field": field, "value": str(value), "allowed": allowed}
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """The field, its value, and what is allowed."""
+        return self._limit
 
 
 @dataclass(frozen=True, slots=True)
