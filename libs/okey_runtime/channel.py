@@ -40,7 +40,6 @@ def open_channel(
     idempotent: Iterable[str] = (),
     max_message_bytes: int = 4 << 20,
     security: Security = Plaintext.ON_LOOPBACK,
-    shares: bool = True,
 ) -> grpc.aio.Channel:
     """A channel to ``target`` (``host:port``, ``dns:///name:port``, or what ``replicas_target``
     gives); close it when done.
@@ -51,28 +50,22 @@ def open_channel(
             UNAVAILABLE, at most four tries; only those that take effect once however often they
             arrive.
         security: TLS, or plaintext; by default plaintext on this machine.
-        shares: whether plaintext channels of this process to one target share a connection, and
-            also the pause after one that failed.
 
     Raises:
         PlaintextRefused: the target is elsewhere, and plaintext was not allowed there.
     """
     options = _options(service_config(idempotent), max_message_bytes)
-    own_pool = [*options, ("grpc.use_local_subchannel_pool", 1)]
     interceptors = [] if token is None else token_interceptors(token)
     if isinstance(security, Plaintext):
         if security is Plaintext.ON_LOOPBACK:
             refuse_plaintext_beyond_loopback(target)
-        chosen = options if shares else own_pool
-        return grpc.aio.insecure_channel(target, options=chosen, interceptors=interceptors)
+        return grpc.aio.insecure_channel(target, options=options, interceptors=interceptors)
     if security.name:
-        own_pool.append(("grpc.ssl_target_name_override", security.name))
+        options.append(("grpc.ssl_target_name_override", security.name))
 
     def open_one(material: Material) -> grpc.aio.Channel:
-        # With a pool of its own: the shared one would hand out a connection with the old
-        # certificate.
         return grpc.aio.secure_channel(
-            target, security.credentials(material), options=own_pool, interceptors=interceptors
+            target, security.credentials(material), options=options, interceptors=interceptors
         )
 
     return RenewedChannel(security.files, open_one)
@@ -110,6 +103,9 @@ def service_config(idempotent: Iterable[str] = ()) -> str:
 def _options(config: str, max_message_bytes: int) -> list[tuple[str, str | int]]:
     return [
         ("grpc.service_config", config),
+        # A connection of its own for each channel: a shared one would have an old certificate, or
+        # the pause after another channel's failure.
+        ("grpc.use_local_subchannel_pool", 1),
         ("grpc.enable_retries", 1),
         ("grpc.enable_http_proxy", 0),
         ("grpc.initial_reconnect_backoff_ms", _BACKOFF_FIRST_MS),

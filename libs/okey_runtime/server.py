@@ -202,9 +202,7 @@ class ServiceServer:
         security = self._security
         if tls_name and isinstance(security, ClientTls):
             security = security.named(tls_name)
-        return open_channel(
-            address, token=token, idempotent=idempotent, security=security, shares=False
-        )
+        return open_channel(address, token=token, idempotent=idempotent, security=security)
 
     @property
     def security(self) -> Security:
