@@ -26,7 +26,7 @@ FRESH: Final = MINUTES
 
 
 def farmed_milli(rules: RuleSet, mules: int, *, is_private: bool, minutes: int = MINUTES) -> int:
-    """What the star gains in so many minutes, in milli-points, from ``mules`` who take turns."""
+    """What the star gains in these minutes, in milli-points, from ``mules`` who take turns."""
     star = starting_standing(rules)
     standings = dict.fromkeys(range(mules), star)
     met: Counter[int] = Counter()

@@ -176,7 +176,7 @@ class _Player:
         self.do(self.table.move(c.Discard(drawn)))
 
     def nachspiel(self) -> None:
-        """Whoever has not decided plays on or leaves; then the time is over."""
+        """Players who have not decided play on or leave; then the time is over."""
         for seat in self.table.state.seats:
             if seat.status is SeatStatus.DECIDING:
                 is_on = self.played.matches < MOST_MATCHES and self.chance(0.7)

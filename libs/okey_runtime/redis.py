@@ -77,7 +77,7 @@ class _RoleAware:
         await super()._connect()  # type: ignore[misc]
 
     async def connect(self: Any) -> None:
-        """Connect, also anew; called each time before the pool hands the connection out."""
+        """Connect or reconnect; the pool calls it before it hands the connection out."""
         if self.is_connected and self._seen != self._role.changes:
             await self.disconnect()
         await super().connect()  # type: ignore[misc]

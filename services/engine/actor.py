@@ -330,7 +330,7 @@ class TableActor:
         raise caught.error or self._reloading()
 
     def _give_up(self) -> None:
-        """Decide nothing more, and have the table loaded anew."""
+        """Decide nothing more; the table is reloaded."""
         if not self._is_lost:
             self._is_lost = True
             self._lose(self)

@@ -93,8 +93,8 @@ class Quarantine:
 
     @contextmanager
     def judging(self, table_id: str, let_go: Callable[[str], None]) -> Iterator[None]:
-        """Around reading a table and taking it over. What is not away or busy is the table's own
-        fault: it is let go, and stands still until somebody releases it, or a new process tries.
+        """Around reading a table and taking it over. An error that is no outage is the table's own
+        fault: the table is quarantined until an operator releases it or a new process tries.
         """
         try:
             yield

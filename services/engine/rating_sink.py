@@ -1,4 +1,4 @@
-"""What the rating service is told of a table's events (R1..R7)."""
+"""Reports a table's events to the rating service (R1..R7)."""
 
 from typing import Final, assert_never
 

@@ -77,7 +77,7 @@ def _sealing(tables: Tables, seals: Seals) -> Found:
 
 
 def standing(tables: Tables, standstill: Standstill) -> Found:
-    """Whether anything stands still, or does not go as it should."""
+    """The state of the tables: frozen, overdue, quarantined, or well."""
     if standstill.is_on:
         told = f"nothing was decided for {standstill.standing_s():.0f} s: every clock stands still"
         return Found(WRONG, told, "see its database: docs/runbooks/engine-slow.md")

@@ -22,5 +22,5 @@ def page_build() -> str:
 
 
 def index_html() -> str:
-    """The page, which is told its own build: it compares that with each gateway that it meets."""
+    """The page with its own build, which it compares with that of each gateway it meets."""
     return _INDEX.read_text().replace(_NO_BUILD, f'name="okey-build" content="{page_build()}"')

@@ -42,7 +42,7 @@ class Storm:
         return True
 
     async def told(self, actor: TableActor) -> OkeyError:
-        """What a player is told who moves now."""
+        """The answer to a player who moves now."""
         try:
             table = await self.world.tables.get(actor.table_id)
             await table.submit(plain_move(table), self.world.request(mover(table)))

@@ -110,7 +110,7 @@ async def test_each_statement_of_the_rating_service_fails_at_first(
 
 
 async def answered(ask: Callable[[], Awaitable[T]]) -> T:
-    """The answer; whoever gets none asks again, and is told nothing but that."""
+    """The answer; a caller that gets none asks again."""
     while True:
         try:
             return await ask()

@@ -53,7 +53,7 @@ async def test_tables_outlive_a_file_that_may_not_grow(tmp_path: Path) -> None:
 
 
 def limit_pages(most: int) -> Work[None]:
-    """The file may have so many pages, or as many as it has."""
+    """Limit the file to this many pages, or to those that it has."""
     return lambda connection: connection.exec_driver_sql(f"PRAGMA max_page_count = {most}").close()
 
 

@@ -1,5 +1,5 @@
 """A database that fails for a while, with every kind of error: no table stops for good, no clock
-counts it, and nobody is told anything but to try again.
+counts it, and callers learn only that they should try again.
 """
 
 from collections.abc import AsyncIterator

@@ -38,7 +38,7 @@ def check(played: Played) -> None:
 
 
 def check_matches(kind: str, least: int) -> Counter[str]:
-    """Play and check tables of the kind until so many matches ended; what they showed."""
+    """Play and check tables of the kind until this many matches ended; what they showed."""
     seen: Counter[str] = Counter()
     for seed in count(1_000):
         played = play(kind, seed, DEFAULT_RULE_SET)

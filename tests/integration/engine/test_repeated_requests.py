@@ -140,7 +140,7 @@ async def test_the_wallet(world: Platform) -> None:
 
 
 async def test_rating(world: Platform) -> None:
-    """Its keys are what it is told of: the match, and the season."""
+    """Its keys are the match and the season that a report is about."""
     channel = await world.channel("engine", Role.ENGINE, to="rating")
     engine = rating_pb2_grpc.RatingServiceStub(channel)
     assert await engine.RecordMatch(rating.a_match()) == await engine.RecordMatch(rating.a_match())

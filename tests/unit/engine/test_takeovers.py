@@ -121,7 +121,7 @@ async def test_loading_goes_on_after_an_error_that_nobody_foresaw(
 
 
 async def test_tables_past_their_deadline_are_counted_whatever_holds_them(tmp_path: Path) -> None:
-    """No actor, no timer: the count does not rest on what has failed; a doctor is told."""
+    """No actor, no timer: the count does not rest on what has failed, and the doctor reads it."""
     async with world_in(tmp_path) as world:
         table = await world.dealt()
         assert standing(world.tables, world.standstill).state == OK

@@ -1357,7 +1357,7 @@ class RebuildSummary(_message.Message):
     differences: _builtins.int
     """Differences found, those beyond the first thousand too, which are not sent."""
     mended: _builtins.int
-    """Ratings and ends of seasons that were mended; the counts are made anew whenever anything is mended."""
+    """Repaired ratings and ends of seasons. Any repair rebuilds the counts too."""
     def __init__(
         self,
         *,
