@@ -10,7 +10,8 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 TYPED := libs services tools deploy examples tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock run cluster edge attack demo test test-core test-rest test-system test-browser test-all format lint protos protos-check \
+.PHONY: help setup lock run cluster edge attack demo test test-core test-rest test-system test-hard \
+	test-browser test-all format lint protos protos-check \
 	protos-breaking protos-release \
 	bench arena mutations soak chaos chaos-tables rollout manifests manifests-check sbom deploy-check \
 	docs-check clean
@@ -76,6 +77,11 @@ test-core: setup ## unit tests of libs/okey; its lines and branches to 100 %
 
 test-rest: setup ## every other quick test: boundaries, services, databases, processes
 	$(BIN)/python -m pytest tests $(QUICK) -m "not core and not long and not system"
+
+test-hard: setup ## `make test` ten times over, in random order, on busy cores, as nice as can be (HARD_TIMES, HARD_SEED)
+	$(BIN)/python -m tests.hard --times $(HARD_TIMES) --seed $(HARD_SEED)
+HARD_TIMES := 10
+HARD_SEED := 1
 
 test-system: setup ## the platform as processes: whole matches, who is refused, kill -9 while money moves
 	$(BIN)/python -m pytest tests/e2e tests/chaos/money $(QUICK) -m "system and not long"
