@@ -55,8 +55,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_runtest_setup() -> None:
     """Keep logs off standard output: services run in the test's own process, beside commands whose
-    output is looked at. No line is left out for one of an earlier test.
+    output is looked at. No line is left out for one of an earlier test. Exceptions are written as
+    Python does it: with the values of each frame they cost more than many a test.
     """
     LINES.clear()
     if not structlog.is_configured():
-        structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+        structlog.configure(
+            processors=[
+                structlog.contextvars.merge_contextvars,
+                structlog.processors.add_log_level,
+                structlog.processors.format_exc_info,
+                structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+            ],
+            logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        )
