@@ -83,8 +83,8 @@ test-hard: setup ## `make test` ten times over, in random order, on busy cores, 
 HARD_TIMES := 10
 HARD_SEED := 1
 
-test-system: setup ## the platform as processes: whole matches, who is refused, kill -9 while money moves
-	$(BIN)/python -m pytest tests/e2e tests/chaos/money $(QUICK) -m "system and not long"
+test-system: setup ## the platform as processes: whole matches, who is refused, kill -9 while money moves, attacks
+	$(BIN)/python -m pytest tests/e2e tests/attack tests/chaos/money $(QUICK) -m "system and not long"
 
 test-browser: setup ## the page in a browser: whole matches, fingers, keys, phones, access (needs chromium)
 	$(BIN)/python -m pytest tests/browser -q -m ""

@@ -24,7 +24,8 @@ settings.register_profile("long", settings.get_profile("quick"), max_examples=2_
 settings.load_profile("quick")
 
 _UNIT = Path(__file__).parent / "unit"
-_E2E = Path(__file__).parent / "e2e"
+_OWN_COMMANDS = [Path(__file__).parent / name for name in ("attack", "deploy", "docs", "e2e")]
+"""Folders whose tests a command of their own runs: test-system, deploy-check, docs-check."""
 _CORE = [
     _UNIT / name for name in ("rules", "table", "money", "rating", "bots", "simulation", "arena")
 ]
@@ -39,14 +40,14 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the unit tests of `libs/okey` that `make test` runs under coverage, and those of the
-    whole platform.
+    """Mark the unit tests of `libs/okey` that `make test` runs under coverage, and those that it
+    leaves to other commands.
 
     The deep ones try so many examples that tracing each line would cost minutes, and cover nothing
     that the others do not.
     """
     for item in items:
-        if _E2E in item.path.parents:
+        if any(folder in item.path.parents for folder in _OWN_COMMANDS):
             item.add_marker("system")
         is_core = any(folder in item.path.parents for folder in _CORE)
         if is_core and item.get_closest_marker("deep") is None:
