@@ -11,6 +11,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from okey_runtime.line_quota import LINES
+from tests.fixtures.migrated import replay_migrations
 
 settings.register_profile(
     "quick",
@@ -37,6 +38,7 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    replay_migrations()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import grpc
 import pytest
-from prometheus_client import REGISTRY
 from sqlalchemy import Connection, select, update
 
 from okey.api.engine.v1 import engine_pb2
@@ -34,6 +33,7 @@ from tests.integration.engine.platform import (
 )
 from tests.integration.engine.play_stream import Stream, reason_of, stream_of
 from tests.integration.engine.test_play import nonce
+from tests.metrics import sample
 
 CODE = grpc.StatusCode
 PATIENT = {"lease_ms": 30_000, "renew_ms": 250}
@@ -324,8 +324,7 @@ async def test_a_stream_whose_commands_wait_for_long_is_not_cut_for_that(
 
 
 def _ended_by_a_move() -> float:
-    labels = {"reason": "STREAM_END_REASON_MOVED"}
-    return REGISTRY.get_sample_value("okey_engine_watchers_cut_total", labels) or 0
+    return sample("okey_engine_watchers_cut_total", reason="STREAM_END_REASON_MOVED")
 
 
 async def test_a_stream_finds_its_table_where_it_was_given_just_now(

@@ -9,7 +9,6 @@ from pathlib import Path
 import grpc
 import pytest
 import structlog
-from prometheus_client import REGISTRY
 
 from okey_runtime import connections
 from okey_runtime.channel import open_channel
@@ -18,6 +17,7 @@ from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
 from tests import http2
 from tests.fixtures.issuer import Issuer
+from tests.metrics import sample
 from tests.unit.runtime.caller import Caller
 from tests.unit.runtime.echo import BIDI, UNARY, EchoApp, ask
 
@@ -34,7 +34,7 @@ Dial = Callable[[str], socket.socket]
 
 
 def cut(reason: str) -> float:
-    return REGISTRY.get_sample_value("okey_connections_cut_total", {"reason": reason}) or 0
+    return sample("okey_connections_cut_total", reason=reason)
 
 
 async def counted(reason: str, count: float) -> None:
