@@ -3,15 +3,16 @@
 # to develop, so `run` installs that alone.
 
 PYTHON ?= $(firstword $(foreach each,python3.11 python3.12 python3.13 python3,$(shell command -v $(each))))
-BIN := .venv/bin
-STAMP := .venv/.installed
-RUNS := .venv/.runs
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+RUNS := $(VENV)/.runs
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 TYPED := libs services tools deploy examples tests
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lock run cluster edge attack demo test test-core test-rest test-system test-hard \
-	test-browser test-all format lint protos protos-check \
+	test-newest test-python test-browser test-all format lint protos protos-check \
 	protos-breaking protos-release \
 	bench arena mutations soak chaos chaos-tables rollout manifests manifests-check sbom deploy-check \
 	docs-check clean
@@ -30,8 +31,8 @@ $(RUNS): requirements/runtime.txt requirements/build.txt
 
 # What, how much, and of which locks.
 define INSTALL
-@$(BIN)/python -c '$(IS_USABLE)' 2>/dev/null || { $(FIND_PYTHON); set -x; $(PYTHON) -m venv --clear .venv; }
-@echo "Installing $(1) into .venv ($(2), for some minutes where the network is slow) ..."
+@$(BIN)/python -c '$(IS_USABLE)' 2>/dev/null || { $(FIND_PYTHON); set -x; $(PYTHON) -m venv --clear $(VENV); }
+@echo "Installing $(1) into $(VENV) ($(2), for some minutes where the network is slow) ..."
 $(PIP) install --require-hashes $(3)
 $(PIP) install --no-deps --no-build-isolation --editable .
 endef
@@ -85,6 +86,12 @@ HARD_SEED := 1
 
 test-system: setup ## the platform as processes: whole matches, who is refused, kill -9 while money moves, attacks
 	$(BIN)/python -m pytest tests/e2e tests/attack tests/chaos/money $(QUICK) -m "system and not long"
+
+test-newest: ## units and security on the newest Python of the machine, up to 3.13, in .venv-newest
+	$(MAKE) VENV=.venv-newest PYTHON="$$(tools/newest_python.sh)" test-python
+test-python: setup
+	$(BIN)/python --version
+	$(BIN)/python -m pytest tests/unit tests/security $(QUICK) -m "not long and not system"
 
 test-browser: setup ## the page in a browser: whole matches, fingers, keys, phones, access (needs chromium)
 	$(BIN)/python -m pytest tests/browser -q -m ""
@@ -179,5 +186,5 @@ docs-check: setup ## run the commands of README, docs and examples against a pla
 	$(BIN)/python -m pytest tests/docs -q -m ""
 
 clean: ## remove what was made here, .venv too; .okey/, the platform's data, stays
-	rm -rf .venv build dist .coverage .coverage.* htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-newest build dist .coverage .coverage.* htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
