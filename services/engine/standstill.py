@@ -113,7 +113,8 @@ class Standstill:
             self.waits = waits_s()
         self._moving.clear()
         STANDSTILLS.labels(reason).inc()
-        _log.warning("stands_still", reason=reason, for_ms=self._clock.now_ms() - since_ms)
+        for_ms = self._clock.now_ms() - since_ms
+        _log.warning("stands_still", reason=reason, since_ms=since_ms, for_ms=for_ms)
         self.on_begin()
         self.began.set()
 
@@ -126,9 +127,10 @@ class Standstill:
         assert self.since_ms is not None, "it stands still"
         self.notice()
         self._ended_ms = self._clock.monotonic_ms()
-        stood_ms, self.since_ms = self._clock.now_ms() - self.since_ms, None
+        since_ms, self.since_ms = self.since_ms, None
+        stood_ms = self._clock.now_ms() - since_ms
         STANDSTILL_SECONDS.inc(stood_ms / 1000)
-        _log.info("goes_on", stood_ms=stood_ms)
+        _log.info("goes_on", since_ms=since_ms, stood_ms=stood_ms)
         self.began.clear()
         self._moving.set()
 

@@ -47,7 +47,7 @@ class Service:
         """What the next life finds in its environment beside the rest."""
         self._environment = environment
         self._failpoint = failpoint
-        self._log = log
+        self.log: Final = log
         self._process: Process | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._is_stopping = False
@@ -73,7 +73,7 @@ class Service:
             await asyncio.wait((self._keeper,))
 
     def _last_line(self) -> str:
-        return self._log.read_text("utf-8").rstrip().rpartition("\n")[2]
+        return self.log.read_text("utf-8").rstrip().rpartition("\n")[2]
 
     def kill(self) -> None:
         """End the present life, if there is one, as ``kill -9`` does."""
@@ -131,7 +131,7 @@ class Service:
             await self._may_run.wait()
             if self._is_stopping:
                 return
-            with self._log.open("ab") as log:
+            with self.log.open("ab") as log:
                 self._process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-m", f"services.{self.kind}"),
                     cwd=_ROOT,

@@ -4,10 +4,9 @@ Plain values without behaviour, so that the checks are functions of them and can
 histories. All times are milliseconds since the epoch.
 """
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -119,6 +118,7 @@ class History:
     by kind and match.
 
     A pause of at most ``unnoticed_ms`` may pass for a slow answer, so that clocks run on.
+    ``freezes`` are the times in which each engine says that its clocks stood.
     ``first_owners`` tells at which engine a table was opened; where it is silent there is one.
     ``still_open`` are the tables that were not at rest yet when books and then rows were read,
     ``own_stops`` the times in which the clients themselves did not run.
@@ -132,23 +132,32 @@ class History:
     first_owners: Mapping[str, str] = field(default_factory=dict)
     still_open: frozenset[str] = frozenset()
     own_stops: Sequence[Outage] = ()
+    freezes: Sequence[Outage] = ()
 
     @cached_property
     def known_outages(self) -> list[Outage]:
-        """The outages that the engine could know of: without pauses that pass for slow answers, and
-        of the database only from the first command on that needed it.
+        """The outages that engines knew of, each as one engine's.
+
+        A pause that passes for slow answers is none. How long a database was away for an engine is
+        what the engine says of its clocks: whoever watches from outside sees neither when the
+        engine first asked in vain nor when it first asked again.
         """
-        sent = sorted(asked.sent_ms for client in self.clients for asked in client.asked)
-        known = []
+        known: list[Outage] = []
         for outage in self.outages:
-            if outage.kind in (PAUSED, CUT_OFF) and outage.length_ms <= self.unnoticed_ms:
-                continue
-            began_ms = outage.began_ms
-            if outage.target == DATABASE:
-                later = sent[bisect_left(sent, began_ms) :]
-                began_ms = min(later[0] if later else outage.ended_ms, outage.ended_ms)
-            known.append(replace(outage, began_ms=began_ms))
+            if outage.target == DATABASE or outage.kind == CUT_OFF:
+                known += _frozen_by(outage, self.freezes)
+            elif outage.kind != PAUSED or outage.length_ms > self.unnoticed_ms:
+                known.append(outage)
         return known
+
+
+def _frozen_by(outage: Outage, freezes: Sequence[Outage]) -> Iterator[Outage]:
+    """The part of an outage in which each engine that it kept from its database was frozen."""
+    for freeze in freezes:
+        began_ms = max(outage.began_ms, freeze.began_ms)
+        ended_ms = min(outage.ended_ms, freeze.ended_ms)
+        if outage.target in (DATABASE, freeze.target) and ended_ms > began_ms:
+            yield Outage(freeze.target, outage.kind, began_ms, ended_ms)
 
 
 @dataclass(frozen=True, slots=True)

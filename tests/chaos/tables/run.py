@@ -92,6 +92,7 @@ async def run(
         first_owners=stand.first_owners,
         still_open=still_open,
         own_stops=lateness.stops,
+        freezes=stand.freezes(),
     )
     tell("checking what was seen")
     findings = check(history) + breaking.findings + audit_finding(status, told)

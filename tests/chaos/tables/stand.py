@@ -15,6 +15,8 @@ from okey_runtime.channel import open_channel
 from okey_runtime.clock import Clock
 from okey_runtime.identity import Role
 from tests.chaos.money.stand import Stand
+from tests.chaos.tables.freezes import read_freezes
+from tests.chaos.tables.history import ENGINE, Outage
 from tests.chaos.tables.link import Caller
 from tests.fixtures.postgres import PostgresServer
 
@@ -66,6 +68,11 @@ class TablesStand(Stand):
         if address not in self._by_address:
             self._by_address[address] = open_channel(address)
         return self._by_address[address]
+
+    def freezes(self) -> list[Outage]:
+        """When the clocks of each engine stood, by its own log."""
+        engines = [service for service in self.services.values() if service.kind == ENGINE]
+        return [each for own in engines for each in read_freezes(own.name, own.log)]
 
     async def audit(self) -> tuple[int, str]:
         """``okeyctl audit``: its exit status and what it printed; -9 where it did not end."""

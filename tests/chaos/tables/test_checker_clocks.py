@@ -1,6 +1,8 @@
 """Clocks and results that are not what was promised: each check goes red alone."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,13 +16,13 @@ from tests.chaos.tables.clocks import (
     STEADY,
     away_ms,
 )
+from tests.chaos.tables.freezes import FROZEN, read_freezes
 from tests.chaos.tables.history import (
+    CUT_OFF,
     DATABASE,
     ENGINE,
     KILLED,
     PAUSED,
-    Asked,
-    ClientHistory,
     History,
     Outage,
     Update,
@@ -144,18 +146,46 @@ def test_a_deadline_that_comes_nearer(history: History) -> None:
     assert broken(history) == {STEADY}
 
 
-def test_an_outage_of_the_database_begins_with_the_first_command(history: History) -> None:
+def test_an_outage_of_the_database_is_what_each_engine_says_of_its_clocks(history: History) -> None:
     """Whom it keeps from nothing it costs nothing."""
     outage = Outage(DATABASE, KILLED, 1_000, 9_000)
-    client = history.clients[0]
-    client.asked[:] = [Asked("draw", "one", 500), Asked("draw", "two", 4_000)]
-    unmet = [ClientHistory("unmet", TABLE_ID)]
-    assert replace(history, outages=[outage], clients=[client]).known_outages == [
-        replace(outage, began_ms=4_000)
+    freezes = [Outage("engine-1", FROZEN, 4_000, 9_500), Outage("engine-2", FROZEN, 9_100, 9_200)]
+    assert replace(history, outages=[outage], freezes=freezes).known_outages == [
+        Outage("engine-1", KILLED, 4_000, 9_000)
     ]
-    assert replace(history, outages=[outage], clients=unmet).known_outages == [
-        replace(outage, began_ms=9_000)
+    assert replace(history, outages=[outage]).known_outages == []
+
+
+def test_an_engine_that_was_cut_off_says_since_when_its_own_clocks_stood(history: History) -> None:
+    outage = Outage("engine-1", CUT_OFF, 1_000, 9_000)
+    freezes = [Outage("engine-1", FROZEN, 3_000, 5_000), Outage("engine-2", FROZEN, 2_000, 6_000)]
+    assert replace(history, outages=[outage], freezes=freezes).known_outages == [
+        Outage("engine-1", CUT_OFF, 3_000, 5_000)
     ]
+
+
+def test_an_outage_is_over_for_a_table_that_was_taken_over(history: History) -> None:
+    """Though the engine was seen alive later."""
+    (outage,) = history.outages
+    seen_late = replace(outage, ended_ms=outage.ended_ms + 20_000)
+    assert broken(replace(history, outages=[seen_late])) == set()
+
+
+def test_an_engines_log_tells_when_its_clocks_stood(tmp_path: Path) -> None:
+    """A life that was killed meanwhile leaves a freeze without an end, and half a line."""
+    lines = [
+        {"event": "stands_still", "since_ms": 1_000, "for_ms": 5},
+        {"event": "goes_on", "since_ms": 900, "stood_ms": 300},
+        {"event": "stands_still", "since_ms": 5_000, "for_ms": 5},
+        {"event": "serving"},
+        {"event": "stands_still", "since_ms": 9_000, "for_ms": 5},
+    ]
+    log = tmp_path / "engine.log"
+    log.write_text("\n".join(map(json.dumps, lines)) + '\n{"event": "goes')
+    found = [(each.began_ms, each.ended_ms) for each in read_freezes("engine", log)]
+    assert [began for began, _ in found] == [900, 5_000, 9_000]
+    assert found[0][1] == 1_200
+    assert all(ended > 10**15 for _, ended in found[1:])
 
 
 def test_a_row_that_is_older_than_the_one_before(history: History) -> None:
