@@ -103,6 +103,7 @@ class TablesStand(Stand):
             "OKEY_BOT_PACE_MS": str(self._bot_pace_ms),
             "OKEY_CLOCK_FACTOR": str(self._clock_factor),
             "OKEY_STALL_MS": str(self._stall_ms),
+            "OKEY_LOG_LEVEL": "INFO",  # which tells when a freeze ended
         }
         special["wallet"] |= {
             "OKEY_ENGINE_ADDRESS": self.addresses["engine"],
