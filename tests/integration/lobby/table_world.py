@@ -90,11 +90,12 @@ class TableWorld:
         wanted = {"request_id": self.request_id(), "table_id": table_id, **fields}
         return await stub.JoinTable(lobby_pb2.JoinTableRequest(**wanted))
 
-    async def leave(self, player: str, table_id: str, *, replica: int = 0) -> None:
+    async def leave(
+        self, player: str, table_id: str, *, replica: int = 0, request_id: str = ""
+    ) -> None:
         stub = await self.player(player, replica=replica)
-        await stub.LeaveTable(
-            lobby_pb2.LeaveTableRequest(table_id=table_id, request_id=self.request_id())
-        )
+        wanted = {"request_id": request_id or self.request_id(), "table_id": table_id}
+        await stub.LeaveTable(lobby_pb2.LeaveTableRequest(**wanted))
 
     async def chips(self, player: str) -> int:
         """The player's balance; who was never charged still has what the wallet welcomes with."""
