@@ -392,6 +392,7 @@ export const words = {
   "refused.TOKEN_EXPIRED": "Melde dich neu an.",
   "refused.TOKEN_INVALID": "Melde dich neu an.",
   "refused.TOKEN_REVOKED": "Du wurdest abgemeldet. Melde dich neu an.",
+  "refused.NOT_A_GUEST": "Das ist kein Gastkonto. Melde dich dort an, wo du es hast.",
   "refused.SESSION_REPLACED": "Du hast dich woanders angemeldet.",
   "refused.TABLE_LEFT": "Du hast den Tisch verlassen.",
 };

@@ -392,6 +392,7 @@ export const words = {
   "refused.TOKEN_EXPIRED": "Sign in again.",
   "refused.TOKEN_INVALID": "Sign in again.",
   "refused.TOKEN_REVOKED": "You were signed out. Sign in again.",
+  "refused.NOT_A_GUEST": "This is no guest account. Sign in where you got it.",
   "refused.SESSION_REPLACED": "You have signed in elsewhere.",
   "refused.TABLE_LEFT": "You have left the table.",
 };

@@ -390,6 +390,7 @@ export const words = {
   "refused.TOKEN_EXPIRED": "Yeniden gir.",
   "refused.TOKEN_INVALID": "Yeniden gir.",
   "refused.TOKEN_REVOKED": "Oturumun kapatıldı. Yeniden gir.",
+  "refused.NOT_A_GUEST": "Bu misafir hesabı değil. Aldığın yerden giriş yap.",
   "refused.SESSION_REPLACED": "Başka bir yerden giriş yaptın.",
   "refused.TABLE_LEFT": "Masadan kalktın.",
 };
