@@ -34,6 +34,7 @@ from services.engine.tables import Tables
 
 _TABLES_AT_ONCE: Final = 16
 _TRIES_TO_LEAVE: Final = 3
+_NEVER_MS: Final = 2**62
 _FINISH_WITHIN_S: Final = 2.0
 _AFTER_LAPSE_MS: Final = 20
 _AGAIN_MS: Final = 200
@@ -75,6 +76,10 @@ class Sharing:
         self._asked = self._seen = 0
         self._right = Right(clock, standstill, tables)
         self._moving: set[int] = set()
+        self._frozen: dict[int, int] = {}
+        """Shards that are ours again since their hand-over failed, each with the moment since which
+        its clocks stand; the board knows of none.
+        """
         self._balancing: asyncio.Task[None] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._leaving: asyncio.Task[None] | None = None
@@ -133,7 +138,7 @@ class Sharing:
             with self._standstill.asking():
                 board = await self._membership.renew(
                     self._me,
-                    self._right.ms(),
+                    self._right_ms(),
                     self._settled(),
                     is_taking=self._is_taking and self._is_serving(),
                     is_claiming=asked_ms >= self._claims_from_ms,
@@ -146,6 +151,13 @@ class Sharing:
             return
         self._ownership.heard(asked_ms)
         await self._follow(board)
+
+    def _right_ms(self) -> int:
+        """Up to when every clock of ours was right."""
+        unloaded = self._tables.unloaded_shards() | self._moving
+        still = unloaded | (self._frozen.keys() - self._ownership.held)
+        self._frozen = {shard: ms for shard, ms in self._frozen.items() if shard in still}
+        return min(self._right.ms(), *self._frozen.values(), _NEVER_MS)
 
     def _settled(self) -> list[int]:
         """Our shards where every clock goes again that stood still when they came to us."""
@@ -233,6 +245,7 @@ class Sharing:
         self._bell.keep({member.address for member in board.members.values()})
         ours = board.shards_of(self._me.engine) - self._moving
         self._lose(self._ownership.held - ours)
+        self._frozen = {s: ms for s, ms in self._frozen.items() if s in ours or s in self._moving}
         gained = ours - self._ownership.held
         count = 0
         if gained:
@@ -240,7 +253,7 @@ class Sharing:
             now_ms = self._clock.now_ms()
             since = {s: board.places[s].since_ms for s in gained}
             count = await self._tables.adopt(
-                {s: now_ms if ms is None else ms for s, ms in since.items()}
+                {s: self._frozen.get(s, now_ms) if ms is None else ms for s, ms in since.items()}
             )
             self._count_gained(gained, before)
         MEMBERS.set(len(board.living()))
@@ -277,6 +290,7 @@ class Sharing:
         if to == self._me.engine:
             return not is_pinned or await self._membership.pin(self._me, given)
         self._moving |= given
+        self._frozen |= dict.fromkeys(given, self._right_ms() if right_ms is None else right_ms)
         self._ownership.begin_move(given)
         try:
             with suppress(TimeoutError):
@@ -287,6 +301,8 @@ class Sharing:
             )
             if is_given:
                 self._note(given, Place(to, None, is_pinned))
+                for shard in given:
+                    del self._frozen[shard]
                 await self._tell(to)
                 SHARDS_LOST.labels("HANDED_OVER").inc(len(given))
             return is_given
@@ -392,7 +408,7 @@ class Sharing:
             left, right_ms = frozenset(self._ownership.held), self._right.before_giving()
             await self._tables.finish(left)
             self._has_left = True
-            await self._membership.leave(self._me, right_ms or self._right.ms())
+            await self._membership.leave(self._me, right_ms or self._right_ms())
             if left:
                 others = [each.engine for each in self._ownership.board.living()]
                 await asyncio.gather(*(self._tell(e) for e in others if e != self._me.engine))

@@ -1,12 +1,13 @@
 """Two engines on one database and one time: take-overs, and what an old owner still does."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, update
 
+from okey_runtime.database import DatabaseAway
 from services.engine.appending import Append
 from services.engine.errors import EventNotReadable, NotOwner, StandsStill, TableReloading
 from services.engine.record import EVERY_KIND, EventKinds, encode_events
@@ -163,3 +164,48 @@ async def test_what_an_engine_cannot_read_is_not_written(pair: Two) -> None:
 
 def _give(connection: Connection, shard: int, engine: str) -> None:
     connection.execute(update(shards).where(shards.c.shard == shard).values(owner=engine))
+
+
+@pytest.mark.parametrize("is_given", [None, False], ids=["no answer", "refused"])
+async def test_a_hand_over_that_fails_costs_no_clock_anything(
+    pair: Two, monkeypatch: pytest.MonkeyPatch, is_given: bool | None
+) -> None:
+    """U4: from the moment at which the tables decide no more until they are loaded again."""
+    actor = await pair.one.dealt()
+    left_ms = turn_of(actor).deadline_ms - pair.one.steady.now_ms()
+
+    async def failing(*_: object, **__: object) -> bool:
+        if is_given is None:
+            raise DatabaseAway("the database went away")
+        return is_given
+
+    monkeypatch.setattr(pair.one.members, "hand_over", failing)
+    with nullcontext() if is_given is False else pytest.raises(DatabaseAway):
+        assert not await pair.one.sharing.hand_over({shard_of(TABLE_ID)}, "two")
+    pair.one.clock.advance_ms(5_000)
+    await pair.one.sharing.look()
+    again = await pair.one.tables.get(TABLE_ID)
+    assert turn_of(again).deadline_ms - pair.one.steady.now_ms() == left_ms
+
+
+async def test_who_takes_over_after_a_failed_hand_over_knows_since_when_clocks_stood(
+    pair: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """U4: the old owner renews its lease before its table is loaded again, and dies then."""
+    actor = await pair.one.dealt()
+    left_ms = turn_of(actor).deadline_ms - pair.one.steady.now_ms()
+    monkeypatch.setattr(pair.one.members, "hand_over", _refuses)
+    assert not await pair.one.sharing.hand_over({shard_of(TABLE_ID)}, "two")
+    pair.one.journal.stuck = {TABLE_ID}
+    for _ in range(3):
+        pair.one.clock.advance_ms(2_000)
+        await pair.one.sharing.look()
+    pair.one.journal.is_away = True
+    pair.one.members.kill("one")
+    await pair.two.sharing.look()
+    taken = await pair.two.tables.get(TABLE_ID)
+    assert turn_of(taken).deadline_ms - pair.two.steady.now_ms() == left_ms
+
+
+async def _refuses(*_: object, **__: object) -> bool:
+    return False
