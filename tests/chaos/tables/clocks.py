@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from okey.table import events as e
 from okey.table.commands import TimerKind
 from okey.table.reasons import ForfeitReason
-from okey.table.state import TableState, running_timers
+from okey.table.state import TableState, Turn, running_timers
 from okey.table.view import Control
 from tests.chaos.tables.history import (
     Asked,
@@ -244,8 +244,9 @@ def _hands_over(event: str | None) -> bool:
 def check_awake(
     client: ClientHistory, replays: Replays, outages: Sequence[Outage], history: History
 ) -> Iterator[Finding]:
-    """U5: a turn of this player timed out only where the script slept through it, or the client's
-    own process did not run for longer than an engine's may.
+    """U5: a turn of this player timed out only where the script slept through it, the client's own
+    process did not run for longer than an engine's may, or the player asked and any engine hung: a
+    call goes through whichever it is connected to, whose clocks are others'.
     """
     for step in replays.get(client.table_id, ()):
         before = step.before
@@ -258,12 +259,21 @@ def check_awake(
         if has_timed_out and turn.number not in client.overslept:
             began_ms = turn.deadline_ms - before.config.turn_timeout_ms
             late_ms = away_ms(history.own_stops, began_ms, turn.deadline_ms)
-            if late_ms > history.unnoticed_ms:
+            if late_ms > history.unnoticed_ms or _met_silence(client, turn, history):
                 continue
             text = f"row {step.row.seq}: turn {turn.number} timed out; "
             text += f"the clients did not run for {late_ms} ms of it; "
             text += _tried(client, turn.number, turn.deadline_ms, outages)
             yield Finding(AWAKE, client.table_id, client.player, text)
+
+
+def _met_silence(client: ClientHistory, turn: Turn, history: History) -> bool:
+    """Whether a command of that turn had no answer, and an engine was away meanwhile."""
+    return any(
+        away_ms(history.known_outages, asked.sent_ms, turn.deadline_ms)
+        for asked in client.asked
+        if asked.turn == turn.number and asked.errors
+    )
 
 
 def _tried(client: ClientHistory, turn: int, deadline_ms: int, outages: Sequence[Outage]) -> str:

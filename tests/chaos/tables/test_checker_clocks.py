@@ -23,12 +23,14 @@ from tests.chaos.tables.history import (
     ENGINE,
     KILLED,
     PAUSED,
+    Asked,
     History,
     Outage,
     Update,
 )
 from tests.chaos.tables.lateness import CLIENTS
 from tests.chaos.tables.owners import outages_at
+from tests.chaos.tables.replay import Step
 from tests.chaos.tables.results import BOOKED_ONCE, ENDS, ONE_RESULT, TOLD
 from tests.chaos.tables.rings import ONCE_EACH
 from tests.chaos.tables.spoiling import as_stored, broken, first, put, rows_of, steps_of
@@ -118,6 +120,28 @@ def test_a_timeout_of_a_player_who_was_awake(history: History) -> None:
     for client in history.clients:
         client.overslept.clear()
     assert broken(history) == {AWAKE}
+
+
+@pytest.mark.parametrize(("errors", "found"), [(["UNAVAILABLE"], set()), ([], {AWAKE})])
+def test_a_player_whose_call_hung_at_another_engine_was_kept_from_playing(
+    history: History, errors: list[str], found: set[str]
+) -> None:
+    """The table's own engine ran, and its clocks with it."""
+    step = next(step for step in steps_of(history) if _times_out(step))
+    assert step.before is not None
+    assert step.before.round is not None
+    assert step.before.round.turn is not None
+    turn = step.before.round.turn
+    for client in history.clients:
+        client.overslept.clear()
+        sent_ms = turn.deadline_ms - 5_000
+        client.asked.append(Asked("discard", "late", sent_ms, turn.number, errors))
+    hung = Outage("engine-2", PAUSED, turn.deadline_ms - 4_000, turn.deadline_ms + 1_000)
+    assert broken(replace(history, outages=[*history.outages, hung])) == found
+
+
+def _times_out(step: Step) -> bool:
+    return any(isinstance(event, e.TurnTimedOut) for event in step.row.events)
 
 
 @pytest.mark.parametrize(("late_ms", "found"), [(2_500, {AWAKE}), (2_501, set())])
