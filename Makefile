@@ -160,7 +160,7 @@ attack: setup ## every known attack on a cluster behind Envoy, and what it costs
 ATTACK_SECONDS := 4
 
 rollout: setup ## restart everything one by one behind Envoy, while people play through it
-	$(BIN)/python -m tests.chaos.cluster.rollout --tables $(ROLLOUT_TABLES) --seed $(SEED)
+	$(BIN)/python -m tests.chaos.cluster.rollout --tables $(ROLLOUT_TABLES) --seed $(SEED) $(if $(BEFORE),--before $(BEFORE))
 ROLLOUT_TABLES := 60
 TABLES := 200
 MINUTES := 5

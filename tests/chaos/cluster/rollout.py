@@ -3,6 +3,9 @@
 Each process is told to end as its pod would be, and the next one's turn comes once it is back and
 Envoy takes it for ready. Every command counts once, after three tries at most under the same id,
 which is what docs/api.md asks of callers. Status 1 and what failed if one did not.
+
+With ``--before`` every process begins as the release of another clone, which needs a ``.venv`` of
+its own, and comes back as this one: the first step of an upgrade (docs/operations.md).
 """
 
 import argparse
@@ -25,6 +28,7 @@ from okey_runtime.identity import Role
 from tests.chaos.cluster.faults import DRAINED, Breaker
 from tests.chaos.cluster.load import ClusterLoad
 from tests.chaos.cluster.stand import WHOLE, ClusterStand, Tempo
+from tests.chaos.money.processes import ROOT
 from tests.chaos.tables.faults import Fault
 from tests.chaos.tables.history import Asked, Outage
 from tests.chaos.tables.link import Caller
@@ -94,10 +98,11 @@ class EdgeStand(ClusterStand):
 
 @asynccontextmanager
 async def behind_envoy(
-    folder: Path, server: PostgresServer, valkey: Valkey
+    folder: Path, server: PostgresServer, valkey: Valkey, before: Path | None = None
 ) -> AsyncIterator[EdgeStand]:
     """A cluster of several of each service with a real Envoy before it, until the block ends."""
     stand = EdgeStand(folder, server, valkey, Tempo(), WHOLE)
+    stand.before = before
     # Everybody shares one connection, as behind a gateway that calls from outside.
     limits = replace(DEFAULTS, streams_per_connection=1_000)
     async with running(local_edge(stand.by_kind(), limits=limits), folder) as stand.edge:
@@ -121,6 +126,7 @@ async def roll_out(
     breaker = Breaker(stand, clock, Random(seed))
 
     async def restart(fault: Fault) -> list[Outage]:
+        stand.services[fault.target].root = ROOT
         outages = await breaker.inflict(fault)
         await stand.seen_by_edge()
         return outages
@@ -130,7 +136,9 @@ async def roll_out(
 
 
 def _restarts(stand: EdgeStand, calm_s: float) -> Iterator[Fault]:
-    return (Fault(name, DRAINED, 0.0, calm_s) for name in stand.NAMES)
+    """The wallet first: engines may settle by rules that an older one does not know."""
+    names = sorted(stand.NAMES, key=lambda name: not name.startswith("wallet"))
+    return (Fault(name, DRAINED, 0.0, calm_s) for name in names)
 
 
 def failed(asked: list[Asked]) -> list[str]:
@@ -142,7 +150,7 @@ def failed(asked: list[Asked]) -> list[str]:
     ]
 
 
-async def _main(tables: int, seed: int) -> int:
+async def _main(tables: int, seed: int, before: Path | None) -> int:
     with (
         tempfile.TemporaryDirectory(prefix="okey-pg-", dir="/tmp") as data,
         tempfile.TemporaryDirectory(prefix="okey-rollout-") as folder,
@@ -152,7 +160,7 @@ async def _main(tables: int, seed: int) -> int:
         await asyncio.to_thread(server.start)
         await asyncio.to_thread(valkey.start)
         try:
-            async with behind_envoy(home, server, valkey) as stand:
+            async with behind_envoy(home, server, valkey, before) as stand:
                 report, failures = await roll_out(stand, tables, seed)
         finally:
             await asyncio.to_thread(valkey.kill)
@@ -168,5 +176,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--before", type=Path, help="the clone of the release before")
     options = parser.parse_args()
-    sys.exit(asyncio.run(_main(options.tables, options.seed)))
+    sys.exit(asyncio.run(_main(options.tables, options.seed, options.before)))

@@ -17,7 +17,7 @@ from okey_runtime.clock import SystemClock
 from okey_runtime.environment import UNUSABLE_SETTINGS
 from okey_runtime.readiness import READINESS
 
-_ROOT: Final = Path(__file__).parents[3]
+ROOT: Final = Path(__file__).parents[3]
 _LOOK_EVERY_S: Final = 0.05
 _CHECK: Final = "/grpc.health.v1.Health/Check"
 
@@ -38,11 +38,14 @@ class Service:
         environment: Mapping[str, str],
         failpoint: Callable[[], str],
         log: Path,
+        root: Path = ROOT,
     ) -> None:
         self.name: Final = name
         self.kind: Final = name.partition("-")[0]
         self.address: Final = address
         self.kills = 0
+        self.root = root
+        """The clone that the next life is started from, with an environment of its own."""
         self.beside: Mapping[str, str] = {}
         """What the next life finds in its environment beside the rest."""
         self._environment = environment
@@ -126,6 +129,10 @@ class Service:
                     return in_vain_ms
                 in_vain_ms = looked_ms
 
+    def _python(self) -> str:
+        is_own = self.root == ROOT
+        return sys.executable if is_own else str(self.root / ".venv" / "bin" / "python")
+
     async def _keep(self) -> None:
         while True:
             await self._may_run.wait()
@@ -133,8 +140,8 @@ class Service:
                 return
             with self.log.open("ab") as log:
                 self._process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-m", f"services.{self.kind}"),
-                    cwd=_ROOT,
+                    *(self._python(), "-m", f"services.{self.kind}"),
+                    cwd=self.root,
                     env={
                         **os.environ,
                         **self._environment,

@@ -22,7 +22,7 @@ from okey_runtime.service_token import fixed_token
 from services.rating.app import RatingApp
 from services.rating.settings import RatingSettings
 from services.standalone.ports import free_ports
-from tests.chaos.money.processes import Service
+from tests.chaos.money.processes import ROOT, Service
 from tests.fixtures.issuer import Issuer
 from tests.fixtures.limits import UNLIMITED_VARIABLES
 from tests.fixtures.postgres import PostgresServer
@@ -41,6 +41,10 @@ class Stand:
 
     NAMES: tuple[str, ...] = ("engine", "wallet")
     """The services that run as processes."""
+    before: Path | None = None
+    """The clone of the release before, as which processes begin; then every token is of its kind,
+    one for all services.
+    """
 
     def __init__(
         self,
@@ -83,9 +87,10 @@ class Stand:
             self.services[name] = Service(
                 name,
                 self.addresses[name],
-                self._common(name) | special,
+                self._common(name) | special | self._old_token(name),
                 partial(self._failpoint, name),
                 self.folder / f"{name}.log",
+                self.before or ROOT,
             )
         await asyncio.gather(*(service.start() for service in self.services.values()))
 
@@ -120,7 +125,8 @@ class Stand:
 
     def token(self, subject: str, role: Role) -> str:
         """A token, valid for a day; a service's or an operator's for engines."""
-        return self._issuer.token(subject, [role], ttl_ms=_DAY_MS, to="engine")
+        to = "engine" if self.before is None else ""
+        return self._issuer.token(subject, [role], ttl_ms=_DAY_MS, to=to)
 
     def _special(self, rating_address: str) -> dict[str, dict[str, str]]:
         """By service, what it needs beside the rest."""
@@ -176,8 +182,24 @@ class Stand:
                 "jwks_file": self._issuer.jwks_file,
                 "database_url": f"sqlite:///{self.folder / 'rating.db'}",
                 "stop_grace_ms": 0,
+                "token_old_audience": self.before is not None,
             }
         )
+
+    def _old_token(self, name: str) -> dict[str, str]:
+        """One token for all services, as the release before has them (docs/operations.md)."""
+        kind = name.partition("-")[0]
+        if self.before is None:
+            return {}
+        tokens = self.folder / f"{kind}-old-token"
+        tokens.mkdir(exist_ok=True)
+        file = tokens / "token"
+        file.write_text(self._issuer.token(f"{kind}-service", [Role(kind)], ttl_ms=_DAY_MS))
+        return {
+            "OKEY_SERVICE_TOKEN_FILE": str(file),
+            "OKEY_SERVICE_TOKEN_DIR": str(tokens),  # has none for any callee
+            "OKEY_TOKEN_OLD_AUDIENCE": "true",
+        }
 
 
 @asynccontextmanager
