@@ -294,7 +294,9 @@ class ServedCall:
             self._ended("CANCELLED")
             raise asyncio.CancelledError("its connection goes") from error
         status = status_for(error)
-        self._ended(status_code(status).name, reason_of(status))
+        # The trail alone asks for the reason, and never of a call without a caller.
+        reason = "" if self._caller is None else reason_of(status)
+        self._ended(status_code(status).name, reason)
         await abort_with(self._context, status)
 
     def _strays(self) -> bool:
