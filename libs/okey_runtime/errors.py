@@ -277,10 +277,7 @@ def _status(
     metadata: Mapping[str, str],
     domain: str = DOMAIN,
 ) -> status_pb2.Status:
-    if metadata:
-        info = _packed_info(reason, domain, metadata)
-    else:
-        info = _info_alone(reason, domain)
+    info = _packed_info(reason, domain, metadata) if metadata else _info_alone(reason, domain)
     return status_pb2.Status(
         code=code.value[0], message=message[:_MAX_MESSAGE_CHARS], details=[info]
     )
