@@ -91,11 +91,12 @@ async def test_an_attack_on_an_expensive_victim_breaks_its_limits(tmp_path: Path
     log, played = tmp_path / "victim.log", Played()
     async with expensive(log) as (process, address):
         watched = {"victim": Watched(process.pid, log)}
-        baseline = Quiet.of([await quiet(watched, played, 0.2)])
+        before = await quiet(watched, played, 0.2)
+        baseline = Quiet.of([before])
         aim = Aim(services={"engine": address, "wallet": address}, seconds=1.0)
-        inflicted = await inflict("silent-direct", aim, lambda: watched, played, {})
+        inflicted = await inflict("silent-direct", aim, lambda: watched, played, before, {})
         verdict = judge("silent-direct", [inflicted], baseline)
-        idle = await inflict("control", aim, lambda: watched, played, {})
+        idle = await inflict("control", aim, lambda: watched, played, before, {})
     assert inflicted.error == ""
     assert inflicted.spent["connections"] > 0
     assert {"memory", "log"} <= set(verdict.broken)
