@@ -1,7 +1,7 @@
 """Honest players: matches played without thinking, each command's latency noted.
 
-Three tables each are played over gRPC, through Envoy and through the gateway. A command that fails is
-noted as a failure; a player that loses its connection comes back.
+Three tables each are played over gRPC, through Envoy and through the gateway. A command that fails
+is noted as a failure; a player that loses its connection comes back.
 """
 
 import asyncio

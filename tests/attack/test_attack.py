@@ -106,8 +106,11 @@ async def test_an_attack_on_an_expensive_victim_breaks_its_limits(tmp_path: Path
 
 
 async def test_an_attacker_that_cannot_start_is_no_attack_that_held(tmp_path: Path) -> None:
-    watched = {"us": Watched(os.getpid(), tmp_path / "log")}
-    inflicted = await inflict("no-such-attack", Aim(seconds=0.1), lambda: watched, Played(), {})
+    watched, played = {"us": Watched(os.getpid(), tmp_path / "log")}, Played()
+    before = await quiet(watched, played, 0.1)
+    inflicted = await inflict(
+        "no-such-attack", Aim(seconds=0.1), lambda: watched, played, before, {}
+    )
     assert "did not get ready" in inflicted.error
 
 
