@@ -3,14 +3,16 @@
 # to develop, so `run` installs that alone.
 
 PYTHON ?= $(firstword $(foreach each,python3.11 python3.12 python3.13 python3,$(shell command -v $(each))))
-BIN := .venv/bin
-STAMP := .venv/.installed
-RUNS := .venv/.runs
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+RUNS := $(VENV)/.runs
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 TYPED := libs services tools deploy examples tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock run cluster edge attack demo test test-core test-rest test-browser test-all format lint protos protos-check \
+.PHONY: help setup lock run cluster edge attack demo test test-core test-rest test-system test-hard \
+	test-newest test-python test-browser test-all format lint protos protos-check \
 	protos-breaking protos-release \
 	bench arena mutations soak chaos chaos-tables rollout manifests manifests-check sbom deploy-check \
 	docs-check clean
@@ -29,8 +31,8 @@ $(RUNS): requirements/runtime.txt requirements/build.txt
 
 # What, how much, and of which locks.
 define INSTALL
-@$(BIN)/python -c '$(IS_USABLE)' 2>/dev/null || { $(FIND_PYTHON); set -x; $(PYTHON) -m venv --clear .venv; }
-@echo "Installing $(1) into .venv ($(2), for some minutes where the network is slow) ..."
+@$(BIN)/python -c '$(IS_USABLE)' 2>/dev/null || { $(FIND_PYTHON); set -x; $(PYTHON) -m venv --clear $(VENV); }
+@echo "Installing $(1) into $(VENV) ($(2), for some minutes where the network is slow) ..."
 $(PIP) install --require-hashes $(3)
 $(PIP) install --no-deps --no-build-isolation --editable .
 endef
@@ -76,6 +78,20 @@ test-core: setup ## unit tests of libs/okey; its lines and branches to 100 %
 
 test-rest: setup ## every other quick test: boundaries, services, databases, processes
 	$(BIN)/python -m pytest tests $(QUICK) -m "not core and not long and not system"
+
+test-hard: setup ## `make test` ten times over, in random order, on busy cores, as nice as can be (HARD_TIMES, HARD_SEED)
+	$(BIN)/python -m tests.hard --times $(HARD_TIMES) --seed $(HARD_SEED)
+HARD_TIMES := 10
+HARD_SEED := 1
+
+test-system: setup ## the platform as processes: whole matches, who is refused, kill -9 while money moves, attacks
+	$(BIN)/python -m pytest tests/e2e tests/attack tests/chaos/money $(QUICK) -m "system and not long"
+
+test-newest: ## units and security on the newest Python of the machine, up to 3.13, in .venv-newest
+	$(MAKE) VENV=.venv-newest PYTHON="$$(tools/newest_python.sh)" test-python
+test-python: setup
+	$(BIN)/python --version
+	$(BIN)/python -m pytest tests/unit tests/security $(QUICK) -m "not long and not system"
 
 test-browser: setup ## the page in a browser: whole matches, fingers, keys, phones, access (needs chromium)
 	$(BIN)/python -m pytest tests/browser -q -m ""
@@ -170,5 +186,5 @@ docs-check: setup ## run the commands of README, docs and examples against a pla
 	$(BIN)/python -m pytest tests/docs -q -m ""
 
 clean: ## remove what was made here, .venv too; .okey/, the platform's data, stays
-	rm -rf .venv build dist .coverage .coverage.* htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-newest build dist .coverage .coverage.* htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

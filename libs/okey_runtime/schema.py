@@ -6,6 +6,7 @@ contract a release later), so a service goes on with a newer one: a release can 
 its schema stays.
 """
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -37,8 +38,9 @@ def alembic_config(migrations: Path) -> Config:
     return config
 
 
+@cache
 def newest_schema(migrations: Path) -> str:
-    """The revision to which this version of a service brings its database."""
+    """The revision to which this version of a service brings its database; read once."""
     return ScriptDirectory.from_config(alembic_config(migrations)).get_current_head() or NONE
 
 

@@ -16,7 +16,7 @@ from services.okeyctl.demo.platform import StartedPlatform
 from tests.e2e.conftest import CLOCK_FACTOR
 from tests.e2e.match import Tables, house_bonus, play_to_the_end, require_no_chip_lost
 
-pytestmark = pytest.mark.system
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")

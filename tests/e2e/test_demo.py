@@ -15,7 +15,7 @@ from services.okeyctl.demo.platform import PlatformDidNotStart
 from services.okeyctl.demo.run import DidNotHappen, run_demo
 from services.okeyctl.demo.scenarios import SCENARIOS
 
-pytestmark = pytest.mark.system
+pytestmark = pytest.mark.long
 
 
 async def test_it_shows_every_kind_of_match_and_ends_with_the_audit() -> None:

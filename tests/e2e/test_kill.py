@@ -25,7 +25,7 @@ from tests.e2e.match import (
 
 QUICK = ("engine", "wallet")
 SLOW = ("lobby", "rating", "bots", "valkey")
-VICTIMS = [*QUICK, *(pytest.param(name, marks=pytest.mark.system) for name in SLOW)]
+VICTIMS = [*QUICK, *(pytest.param(name, marks=pytest.mark.long) for name in SLOW)]
 
 
 def standing(view: table_pb2.TableView) -> dict[str, object]:
@@ -90,7 +90,7 @@ async def test_an_engine_that_comes_back_without_its_key_voids_the_running_match
     await require_no_chip_lost(platform, fresh, end, bonus)
 
 
-@pytest.mark.system
+@pytest.mark.long
 async def test_a_drained_engine_ends_in_peace_and_a_fresh_one_goes_on(
     platform: StartedPlatform, tables: Tables
 ) -> None:
@@ -110,7 +110,7 @@ async def test_a_drained_engine_ends_in_peace_and_a_fresh_one_goes_on(
     await require_no_chip_lost(platform, seated, end, bonus)
 
 
-@pytest.mark.system
+@pytest.mark.long
 @pytest.mark.parametrize("victim", [*QUICK, *SLOW])
 async def test_a_process_killed_while_people_play_stops_nobody(
     platform: StartedPlatform, tables: Tables, victim: str

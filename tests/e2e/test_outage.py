@@ -21,7 +21,7 @@ from tests.e2e.match import (
 )
 from tests.e2e.test_kill import looks, standing
 
-pytestmark = pytest.mark.system
+pytestmark = pytest.mark.long
 
 QUICK_MATCH = lobby_pb2.TableTerms(seat_count=2, stake=STAKE)
 

@@ -16,7 +16,7 @@ from services.standalone.shape import SINGLE
 QUICKSTART = (Path(__file__).parents[2] / "docs" / "quickstart.md").read_text("utf-8")
 
 
-@pytest.mark.system
+@pytest.mark.long
 async def test_the_program_of_the_quickstart_plays_a_match(
     platform: StartedPlatform, tmp_path: Path
 ) -> None:

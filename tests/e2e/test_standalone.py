@@ -18,7 +18,7 @@ from tests.e2e.conftest import CLOCK_FACTOR
 from tests.e2e.match import Tables, house_bonus, play_to_the_end, require_no_chip_lost
 from tests.e2e.test_kill import looks, standing
 
-pytestmark = pytest.mark.system
+pytestmark = pytest.mark.long
 
 FIRST_FIXED_PORT = 7400
 LISTENING = "0A"

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,23 +113,27 @@ class Everything(Platform):
                 return Outcome(grpc.StatusCode.OK, answer=await method(said, **options))
             over = asyncio.Event()
             said = _saying(payloads, over) if rpc.takes_stream else payloads[0]
-            try:
-                return await self._first(method(said, **options), patience_s)
-            finally:
-                over.set()
+            stream = method(said, **options)
+            return await self._first(stream, over if rpc.takes_stream else None, patience_s)
         except grpc.aio.AioRpcError as error:
             failure = from_rpc_error(error)
             return Outcome(failure.code, failure.reason, failure.message)
 
-    async def _first(self, stream: Any, patience_s: float) -> Outcome:
+    async def _first(self, stream: Any, over: asyncio.Event | None, patience_s: float) -> Outcome:
+        """``over`` is set once the caller says no more: the service ends the stream once it has
+        carried out what it was told, so that none of it happens during a later call.
+        """
         reading = asyncio.ensure_future(stream.read())
-        done, _ = await asyncio.wait([reading], timeout=patience_s)
-        if not done:
+        try:
+            done, _ = await asyncio.wait([reading], timeout=patience_s)
+            first = reading.result() if done else b""
+            if over is not None:
+                over.set()
+                await reading
+                await _ended(stream)
+        finally:
             stream.cancel()
             await asyncio.gather(reading, return_exceptions=True)
-            return Outcome(grpc.StatusCode.OK)
-        first = reading.result()
-        stream.cancel()
         return Outcome(grpc.StatusCode.OK, answer=b"" if first is grpc.aio.EOF else first)
 
     def _method(self, rpc: Rpc) -> Any:
@@ -149,6 +153,13 @@ async def _saying(payloads: Sequence[bytes], over: asyncio.Event) -> AsyncIterat
     for payload in payloads:
         yield payload
     await over.wait()
+
+
+async def _ended(stream: Any) -> None:
+    """Read a stream to its end, however it ends; the call has a deadline."""
+    with suppress(grpc.aio.AioRpcError):
+        while await stream.read() is not grpc.aio.EOF:
+            pass
 
 
 async def balanced(world: Platform) -> None:

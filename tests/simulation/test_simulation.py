@@ -13,7 +13,7 @@ from tests.simulation.__main__ import report
 from tests.simulation.batch import outcomes
 from tests.simulation.run import TABLES, run
 
-QUICK_MATCHES = 48
+QUICK_MATCHES = 16
 LONG_MATCHES = 10_000
 MANY_TABLES = 96
 """Of a run in the long form: an engine's own work, such as renewals, is shared by more matches."""

@@ -127,3 +127,19 @@ def test_a_platform_is_started_by_the_command_that_the_tests_start(
         check=True,
     )
     assert told.stdout.splitlines()[-1] == f".venv/bin/{command}"
+
+
+def test_the_newest_python_is_one_that_answers(tmp_path: Path) -> None:
+    """A shim for a Python that is not chosen stands on the PATH and only complains."""
+    for minor, status in ((13, 127), (12, 0), (11, 0)):
+        python = tmp_path / f"python3.{minor}"
+        python.write_text(f"#!/bin/sh\nexit {status}\n")
+        python.chmod(0o755)
+    found = subprocess.run(
+        [MAKEFILE.parent / "tools" / "newest_python.sh"],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "PYENV_ROOT": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.strip() == str(tmp_path / "python3.12")

@@ -23,6 +23,7 @@ from tests.fixtures.valkey import Valkey
 QUICK = Tempo(clock_factor=3, bot_pace_ms=300, stall_ms=500, lease_ms=1_500, renew_ms=500)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 async def test_a_few_tables_outlive_a_fault_of_each_kind(
     tmp_path: Path, postgres_server: PostgresServer, valkey: Valkey

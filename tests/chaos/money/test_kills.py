@@ -11,6 +11,7 @@ from tests.chaos.money.stand import standing
 from tests.fixtures.postgres import PostgresServer
 
 
+@pytest.mark.system
 @pytest.mark.timeout(120)
 async def test_five_kills_lose_and_double_nothing(
     tmp_path: Path, postgres_server: PostgresServer

@@ -20,6 +20,7 @@ def require_green(report: Report, *seen: str) -> None:
     assert not empty, f"nothing was seen of: {', '.join(empty)}"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 async def test_twenty_tables_outlive_three_faults(
     tmp_path: Path, postgres_server: PostgresServer

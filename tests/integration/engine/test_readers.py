@@ -8,13 +8,13 @@ from typing import Any
 
 import grpc
 import pytest
-from prometheus_client import REGISTRY
 
 from okey.api.common.v1 import common_pb2
 from okey.api.engine.v1 import engine_pb2, engine_pb2_grpc
 from okey_runtime.channel import open_channel
 from okey_runtime.clock import SystemClock
 from tests.integration.engine.platform import Phase, Platform, Player, platform, refused
+from tests.metrics import sample
 
 pytestmark = pytest.mark.long
 
@@ -25,12 +25,11 @@ NOTICED_WITHIN_S = 45.0
 
 
 def watchers() -> float:
-    return REGISTRY.get_sample_value("okey_engine_watchers") or 0
+    return sample("okey_engine_watchers")
 
 
 def cut() -> float:
-    labels = {"reason": "STREAM_END_REASON_SLOW_READER"}
-    return REGISTRY.get_sample_value("okey_engine_watchers_cut_total", labels) or 0
+    return sample("okey_engine_watchers_cut_total", reason="STREAM_END_REASON_SLOW_READER")
 
 
 async def left(count: float, within_s: float) -> None:

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from prometheus_client import REGISTRY
-
 from okey_runtime.clock import Clock
 from okey_runtime.config import Environment
 from okey_runtime.server import ServiceServer
@@ -18,6 +16,7 @@ from services.gateway.settings import GatewaySettings
 from tests.fixtures.issuer import Issuer
 from tests.fixtures.limits import UNLIMITED
 from tests.integration.gateway.stand import PATIENCE_S, url_of
+from tests.metrics import sample
 
 _NOWHERE = "127.0.0.1:1"
 OPENING = (
@@ -143,8 +142,7 @@ async def alone(folder: Path, clock: Clock | None = None, **settings: Any) -> As
 
 def dropped(reason: str) -> float:
     """How many connections were dropped for that."""
-    labels = {"reason": reason}
-    return REGISTRY.get_sample_value("okey_gateway_dropped_total", labels) or 0
+    return sample("okey_gateway_dropped_total", reason=reason)
 
 
 def masked(first: int, content: bytes = b"") -> bytes:

@@ -6,12 +6,12 @@ import sys
 from typing import Final
 
 import pytest
-from prometheus_client import REGISTRY
 
 from okey.api.lobby.v1 import lobby_pb2
 from okey_runtime.identity import Role
 from services.lobby.settings import LobbySettings
 from tests.integration.lobby.small_lobby import Lobby
+from tests.metrics import sample
 
 NOTICED_MS: Final = 8_000
 """What docs/lobby.md promises."""
@@ -34,7 +34,7 @@ def ping_ms() -> int:
 
 
 def watchers() -> float:
-    return REGISTRY.get_sample_value("okey_lobby_ticket_watchers") or 0
+    return sample("okey_lobby_ticket_watchers")
 
 
 async def test_a_client_that_hangs_holds_its_stream_no_longer_than_pings_take(

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 import pytest
-from prometheus_client import REGISTRY
 
 from services.lobby.terms import Terms
 from tests.integration.lobby.match_world import ESLI, FOUR, OPEN, World, world
+from tests.metrics import sample
 
 __all__ = ["world"]
 
@@ -16,7 +16,7 @@ FOR_ESLI = FOR_FOUR | {"mode": "esli"}
 
 
 def shown(name: str, **labels: str) -> float:
-    return REGISTRY.get_sample_value(f"okey_lobby_{name}", labels) or 0
+    return sample(f"okey_lobby_{name}", **labels)
 
 
 def since_now(name: str, **labels: str) -> Callable[[], float]:

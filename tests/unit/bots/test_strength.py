@@ -24,8 +24,8 @@ def figures(line: Line, deals: int, seed: int = TUNING_SEED) -> Figures:
     ("challenger", "opponent", "deals", "least"),
     [
         ("normal", "random", 5, 1.0),
-        ("normal", "easy", 15, 0.55),
-        ("strong", "neighbours", 15, 0.6),
+        pytest.param("normal", "easy", 15, 0.55, marks=pytest.mark.long),
+        pytest.param("strong", "neighbours", 15, 0.6, marks=pytest.mark.long),
     ],
 )
 def test_the_better_one_wins(challenger: str, opponent: str, deals: int, least: float) -> None:

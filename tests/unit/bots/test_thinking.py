@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import pytest
 from grpc.aio import ServicerContext
-from prometheus_client import REGISTRY
 
 from okey.api.bots.v1 import bots_pb2
 from okey.api.common.v1 import common_pb2
@@ -22,6 +21,7 @@ from okey_runtime.codec import encode
 from okey_runtime.deadline import set_deadline
 from services.bots.servicer import BotServicer
 from services.bots.thinking import RESERVE_S, Thinking, Thought
+from tests.metrics import sample
 from tests.unit.bots.views import view
 
 SERIES = [Discard(tile) for tile in (Tile.R1, Tile.R2, Tile.R3, Tile.R4, Tile.R5)]
@@ -63,8 +63,7 @@ async def test_a_short_series_needs_no_turn(count: int) -> None:
 
 
 def counted(code: str) -> float:
-    labels = {"level": "STRONG", "code": code}
-    return REGISTRY.get_sample_value("okey_bots_answers_total", labels) or 0.0
+    return sample("okey_bots_answers_total", level="STRONG", code=code)
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,15 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from prometheus_client import REGISTRY
 
 from okey.rules.variant import Mode, Variant
 from okey.table import commands as c
 from okey.table import events as e
 from okey.table.errors import NotSeated
 from services.engine.counting import count_row, count_table, uncount_table
+from tests.metrics import sample
 from tests.unit.engine.world import world_in
 from tests.walk import KINDS, Step, table_named, walk
-
-
-def value(name: str, **labels: str) -> float:
-    return REGISTRY.get_sample_value(name, labels) or 0.0
 
 
 @cache
@@ -63,11 +59,11 @@ def test_every_row_is_counted_once(kind: str) -> None:
                 expect(COUNTERS[type(event)])
             case _:
                 pass
-    before = {key: value(key[0], **dict(key[1])) for key in expected}
+    before = {key: sample(key[0], **dict(key[1])) for key in expected}
     for step in rows:
         count_row(step.before, step.after, step.row)
     for key, count in expected.items():
-        assert value(key[0], **dict(key[1])) - before[key] == count, key
+        assert sample(key[0], **dict(key[1])) - before[key] == count, key
 
 
 def test_walks_hold_everything_that_is_counted() -> None:
@@ -81,27 +77,27 @@ def test_a_table_counts_once_in_its_state() -> None:
     steps = list(walk(table_named("esli"), 1, 60))
     labels = {"variant": Variant.CANAK.name, "mode": Mode.ESLI.name}
     states = {step.after.phase.name for step in steps}
-    before = {each: value("okey_engine_tables", state=each, **labels) for each in states}
+    before = {each: sample("okey_engine_tables", state=each, **labels) for each in states}
     count_table(None)
     for step in steps:
         count_row(step.before, step.after, step.row)
-        now = {each: value("okey_engine_tables", state=each, **labels) for each in states}
+        now = {each: sample("okey_engine_tables", state=each, **labels) for each in states}
         changed = {each: now[each] - before[each] for each in states if now[each] != before[each]}
         assert changed == {step.after.phase.name: 1}
     uncount_table(steps[-1].after)
-    assert all(value("okey_engine_tables", state=s, **labels) == before[s] for s in states)
+    assert all(sample("okey_engine_tables", state=s, **labels) == before[s] for s in states)
 
 
 async def test_commands_count_by_kind_and_code(tmp_path: Path) -> None:
     name = "okey_engine_commands_total"
-    accepted = value(name, kind="TakeSeat", code="OK")
-    refused = value(name, kind="LeaveSeat", code="NOT_SEATED")
-    latency = value("okey_engine_command_seconds_count")
+    accepted = sample(name, kind="TakeSeat", code="OK")
+    refused = sample(name, kind="LeaveSeat", code="NOT_SEATED")
+    latency = sample("okey_engine_command_seconds_count")
     async with world_in(tmp_path) as world:
         actor = await world.open()
         await actor.submit(c.TakeSeat("bert"), world.request("bert"))
         with pytest.raises(NotSeated):
             await actor.submit(c.LeaveSeat("zoe"), world.request("zoe"))
-    assert value(name, kind="TakeSeat", code="OK") == accepted + 1
-    assert value(name, kind="LeaveSeat", code="NOT_SEATED") == refused + 1
-    assert value("okey_engine_command_seconds_count") > latency
+    assert sample(name, kind="TakeSeat", code="OK") == accepted + 1
+    assert sample(name, kind="LeaveSeat", code="NOT_SEATED") == refused + 1
+    assert sample("okey_engine_command_seconds_count") > latency

@@ -1,7 +1,7 @@
 """A client of the echo service that gives answers as text and failures as ``RpcFailure``."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import grpc
@@ -22,6 +22,8 @@ from tests.unit.runtime.echo import (
 
 _TAKE_STREAMS = (CLIENT_STREAM, BIDI, LENIENT)
 
+Metadata = Sequence[tuple[str, str]]
+
 KINDS = (UNARY, SERVER_STREAM, WRITER, CLIENT_STREAM, BIDI)
 
 
@@ -32,14 +34,27 @@ class Caller:
         self.channel = channel
         self._methods = methods(channel)
 
-    def begin(self, method: str, *requests: Any, timeout_s: float | None = 10) -> Any:
+    def begin(
+        self,
+        method: str,
+        *requests: Any,
+        timeout_s: float | None = 10,
+        metadata: Metadata | None = None,
+    ) -> Any:
         """The call object, begun and not awaited."""
         said = iter(requests) if method in _TAKE_STREAMS else requests[0]
-        return self._methods[method](said, timeout=timeout_s)
+        return self._methods[method](said, timeout=timeout_s, metadata=metadata)
 
-    async def call(self, method: str, *requests: Any, timeout_s: float | None = 10) -> list[str]:
+    async def call(
+        self,
+        method: str,
+        *requests: Any,
+        timeout_s: float | None = 10,
+        metadata: Metadata | None = None,
+    ) -> list[str]:
         """All answers in order."""
-        return await self._answers(method, self.begin(method, *requests, timeout_s=timeout_s))
+        begun = self.begin(method, *requests, timeout_s=timeout_s, metadata=metadata)
+        return await self._answers(method, begun)
 
     async def _answers(self, method: str, call: Any) -> list[str]:
         try:

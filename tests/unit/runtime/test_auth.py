@@ -256,10 +256,12 @@ def test_the_key_and_not_the_token_says_the_algorithm(issuer: Issuer) -> None:
 
 
 def test_claims_that_are_nested_too_deep_are_invalid(issuer: Issuer) -> None:
-    """And no unexpected error, whatever an issuer lets into a claim of its own."""
+    """And no unexpected error, whatever an issuer lets into a claim of its own. How deep JSON may
+    be differs by Python: some find it too deep, others without an end.
+    """
     header = {"alg": "EdDSA", "kid": "first"}
     token = jws.serialize_compact(header, b"[" * 2_900, issuer.key, algorithms=["EdDSA"])
-    with pytest.raises(TokenInvalid, match="RecursionError"):
+    with pytest.raises(TokenInvalid):
         issuer.verifier().verify(token)
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import grpc
 import pytest
 import structlog
-from prometheus_client import REGISTRY
 
 from okey_runtime import connections
 from okey_runtime.channel import open_channel
@@ -18,6 +17,7 @@ from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
 from tests import http2
 from tests.fixtures.issuer import Issuer
+from tests.metrics import sample
 from tests.unit.runtime.caller import Caller
 from tests.unit.runtime.echo import BIDI, UNARY, EchoApp, ask
 
@@ -34,7 +34,7 @@ Dial = Callable[[str], socket.socket]
 
 
 def cut(reason: str) -> float:
-    return REGISTRY.get_sample_value("okey_connections_cut_total", {"reason": reason}) or 0
+    return sample("okey_connections_cut_total", reason=reason)
 
 
 async def counted(reason: str, count: float) -> None:
@@ -161,14 +161,15 @@ async def test_calls_that_are_reset_again_and_again_lose_their_connection(
 async def test_a_connection_of_somebody_known_is_not_cut_for_strangers_calls(
     port: int, real: Issuer
 ) -> None:
-    """As an edge's, which carries the calls of all; channels alike share a connection here."""
+    """As an edge's, which carries the calls of all."""
     before = cut("STRAYING")
-    async with player(port, real) as caller, open_channel(f"127.0.0.1:{port}") as channel:
-        stranger = Caller(channel)
-        await caller.call(UNARY, ask())
+    ayse = ("authorization", f"Bearer {real.token('ayse')}")
+    async with open_channel(f"127.0.0.1:{port}") as channel:
+        edge = Caller(channel)
+        await edge.call(UNARY, ask(), metadata=[ayse])
         for _ in range(20):
-            assert (await stranger.failure(UNARY, ask())).reason == "TOKEN_MISSING"
-        await caller.call(UNARY, ask())
+            assert (await edge.failure(UNARY, ask())).reason == "TOKEN_MISSING"
+        await edge.call(UNARY, ask(), metadata=[ayse])
     assert cut("STRAYING") == before
 
 

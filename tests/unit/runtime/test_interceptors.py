@@ -4,13 +4,13 @@ from typing import Any
 import grpc
 import pytest
 import structlog
-from prometheus_client import REGISTRY
 
 from okey_runtime.auth import Role
 from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.revocation import Revocation
 from okey_runtime.server import ServiceServer
 from okey_runtime.trace import adopt_trace
+from tests.metrics import sample
 from tests.unit.runtime.caller import KINDS, Caller
 from tests.unit.runtime.conftest import Connect
 from tests.unit.runtime.echo import (
@@ -40,7 +40,7 @@ def handled(method: str, code: str) -> float:
         "grpc_method": name,
         "grpc_code": code,
     }
-    return REGISTRY.get_sample_value("grpc_server_handled_total", labels) or 0
+    return sample("grpc_server_handled_total", **labels)
 
 
 @pytest.mark.parametrize("method", KINDS)

@@ -5,12 +5,12 @@ import logging
 import grpc
 import orjson
 import pytest
-from prometheus_client import REGISTRY
 
 from okey_runtime.clock import VirtualClock
 from okey_runtime.library_noise import LibraryNoise
 from okey_runtime.line_quota import LineQuota
 from okey_runtime.logging import configure_logging, get_logger
+from tests.metrics import sample
 
 CORE = "grpc._cython.cygrpc"
 BROKEN_OFF = "ExecuteBatchError raised in core by servicer method [/okey.test/Bidi]"
@@ -37,7 +37,7 @@ def line(
 
 
 def left_out() -> float:
-    return REGISTRY.get_sample_value("okey_log_lines_left_out_total", {"level": "error"}) or 0
+    return sample("okey_log_lines_left_out_total", level="error")
 
 
 @pytest.mark.parametrize("name", [CORE, "asyncio"])
