@@ -23,6 +23,8 @@ from tests.attack.stand import Stand, standing
 UNUSABLE: Final = 2
 _WARM_UP_S: Final = 20.0
 _FIRST_QUIET: Final = 2
+_BEFORE: Final = 3
+"""With how many quiet windows an attack is compared; the last one is directly before it."""
 _REPEATS_SHARE: Final = 0.7
 """Of the whole time; after it no attack is repeated, so that all have their turn."""
 _END_S: Final = 20.0
@@ -73,15 +75,15 @@ class Campaign:
         return [judge(name, runs, baseline) for name, runs in self._runs.items()], baseline
 
     async def _once(self, name: str) -> Inflicted:
-        before = await self._rest()
+        await self._rest()
         aim = self._stand.aim(self._seconds, self._tables)
-        usual = Quiet.of(self._quiet).cores
+        before = tuple(self._quiet[-_BEFORE:])
+        usual = Quiet.of(before).cores
         return await inflict(name, aim, self._stand.watched, self._played, before, usual)
 
-    async def _rest(self) -> Window:
+    async def _rest(self) -> None:
         window = await quiet(self._stand.watched(), self._played, self._seconds + SETTLE_S)
         self._quiet.append(window)
-        return window
 
 
 def _told(verdict: Verdict) -> str:

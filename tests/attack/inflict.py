@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from asyncio.subprocess import PIPE
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -50,12 +50,12 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Inflicted:
-    """An attack's window, the quiet one directly before it, and what the attacker spent; ``error``
+    """An attack's window, the quiet ones directly before it, and what the attacker spent; ``error``
     where it did not run.
     """
 
     window: Window
-    before: Window
+    before: Sequence[Window]
     spent: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
 
@@ -138,12 +138,12 @@ async def inflict(
     aim: Aim,
     watched: Callable[[], Mapping[str, Watched]],
     played: Played,
-    before: Window,
+    before: Sequence[Window],
     usual: Mapping[str, float],
 ) -> Inflicted:
     """Run the attack of that name until its victims are calm again, which is when they use no more
-    than their ``usual`` cores; the attacker does not outlive this. ``before`` is the quiet window
-    that was measured just now.
+    than their ``usual`` cores; the attacker does not outlive this. ``before`` are the newest
+    quiet windows.
     """
     attacker = await _attacker(name)
     assert attacker.stdin is not None

@@ -62,7 +62,7 @@ class Verdict:
     """The worst of an attack, over all times that it ran; ``broken`` says which limits it broke.
 
     Both p99 and the number of ``commands`` that the attack's stands on are of the run whose p99
-    was the median multiple of that of the quiet window directly before it.
+    was the median multiple of that of the quiet windows directly before it.
     """
 
     name: str
@@ -95,10 +95,10 @@ def p99_ms(window: Window) -> float:
 
 
 def times_quiet(run: Inflicted) -> float:
-    """How many times the p99 of the quiet window directly before it the attack's is; infinite where
-    players stood still in either.
+    """How many times the p99 of the quiet windows directly before it the attack's is; infinite
+    where players stood still in either.
     """
-    quiet_ms = p99_ms(run.before)
+    quiet_ms = Quiet.of(run.before).p99_ms
     return p99_ms(run.window) / quiet_ms if math.isfinite(quiet_ms) else math.inf
 
 
@@ -115,7 +115,7 @@ def judge(name: str, runs: Sequence[Inflicted], quiet: Quiet) -> Verdict:
     median of the p99's multiples.
     """
     growth = max((c.growth_bytes, victim) for run in runs for victim, c in run.window.costs.items())
-    cpu = max((s, victim) for run in runs for victim, s in beyond_quiet(run.window, quiet).items())
+    cpu = max((s, victim) for run in runs for victim, s in beyond_quiet(run).items())
     lines = max((each for run in runs for each in _too_many(run.window, quiet)), default=(0, ""))
     middle = sorted(runs, key=times_quiet)[len(runs) // 2]
     failures = [why for run in runs for why in run.window.failures]
@@ -131,21 +131,22 @@ def judge(name: str, runs: Sequence[Inflicted], quiet: Quiet) -> Verdict:
         *(f"attack did not run: {error}" for error in errors),
     ]
     return Verdict(
-        *(name, *growth, *cpu, p99_ms(middle.window), p99_ms(middle.before)),
+        *(name, *growth, *cpu, p99_ms(middle.window), Quiet.of(middle.before).p99_ms),
         *(len(middle.window.all_s), *lines),
         failures=failures,
         others_cores=max(run.window.others_cores for run in runs),
         spent=runs[0].spent,
         runs=len(runs),
         broken=broken,
-        by_process=_by_process(runs, quiet),
+        by_process=_by_process(runs),
     )
 
 
-def beyond_quiet(window: Window, quiet: Quiet) -> dict[str, float]:
-    """Seconds of CPU of each process above what it uses in as long a quiet time."""
+def beyond_quiet(run: Inflicted) -> dict[str, float]:
+    """Seconds of CPU of each process above what it used in as long a quiet time before."""
+    usual, window = Quiet.of(run.before).cores, run.window
     return {
-        name: cost.cpu_s - quiet.cores.get(name, 0.0) * window.seconds
+        name: cost.cpu_s - usual.get(name, 0.0) * window.seconds
         for name, cost in window.costs.items()
     }
 
@@ -163,10 +164,10 @@ def _too_many(window: Window, quiet: Quiet) -> list[tuple[int, str]]:
     return found
 
 
-def _by_process(runs: Sequence[Inflicted], quiet: Quiet) -> Mapping[str, Mapping[str, float]]:
+def _by_process(runs: Sequence[Inflicted]) -> Mapping[str, Mapping[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for run in runs:
-        cpu = beyond_quiet(run.window, quiet)
+        cpu = beyond_quiet(run)
         for name, cost in run.window.costs.items():
             own = found.setdefault(name, {"growth_mib": 0.0, "cpu_s": 0.0, "lines": 0})
             own["growth_mib"] = max(own["growth_mib"], round(cost.growth_bytes / 2**20, 1))
