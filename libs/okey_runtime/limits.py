@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from prometheus_client import Counter
 
@@ -38,14 +38,16 @@ REFUSED: Final = Counter(
 class Limited(Exhausted):
     """A limit was reached; ``retry_after_ms`` says when another try makes sense."""
 
+    _refused: ClassVar[Counter]
+
     def __init_subclass__(cls) -> None:
         # There from the start, so that the first refusal is an increase.
-        REFUSED.labels(cls.reason)
+        cls._refused = REFUSED.labels(cls.reason)
 
     def __init__(self, message: str, retry_after_ms: int) -> None:
         super().__init__(message)
         self._retry_after_ms = retry_after_ms
-        REFUSED.labels(self.reason).inc()
+        self._refused.inc()
 
     @property
     def retry_after_ms(self) -> int:

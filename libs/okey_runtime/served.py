@@ -26,6 +26,7 @@ from okey_runtime.errors import (
     reason_of,
     status_code,
 )
+from okey_runtime.garbage import Litter
 from okey_runtime.identity import Identity, Role, set_current_identity
 from okey_runtime.limits import Gate
 from okey_runtime.metrics import MethodMetrics
@@ -48,6 +49,7 @@ apart.
 """
 
 _trail: Final = OperatorTrail()
+_litter: Final = Litter()
 
 
 class Verifier(Protocol):
@@ -182,6 +184,7 @@ class ServedCall:
         self._context = context
         self._request: object = None
         self._has_message = False
+        self._metadata: Metadata = ()
         self._caller: Identity | None = None
 
     async def __aenter__(self) -> ServedCall:
@@ -276,6 +279,8 @@ class ServedCall:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self._caller is None:
+            _litter.add(self._metadata)
         if error is None or isinstance(error, grpc.aio.AbortError):
             self._ended(_code_name(self._context.code()))
         elif isinstance(error, GeneratorExit) or _is_cancelled(error):
@@ -294,7 +299,9 @@ class ServedCall:
             self._ended("CANCELLED")
             raise asyncio.CancelledError("its connection goes") from error
         status = status_for(error)
-        self._ended(status_code(status).name, reason_of(status))
+        # The trail alone asks for the reason, and never of a call without a caller.
+        reason = "" if self._caller is None else reason_of(status)
+        self._ended(status_code(status).name, reason)
         await abort_with(self._context, status)
 
     def _strays(self) -> bool:

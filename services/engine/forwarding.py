@@ -144,39 +144,46 @@ class Forwarding:
             OwnerAway: the engine that has it does not answer.
         """
         asked: Member | None = None
-        for _ in range(_MOST_TRIES):
-            try:
-                return await serve()
-            except NotOwner as error:
-                refusal: NotOwner | OwnerAway = error
-                table_id = error.table_id
-            except TableReloading:
-                # The table may be under way to another engine.
-                if not call.table_id or self._ownership.has(call.table_id):
-                    raise
-                table_id = call.table_id
-                await self._ownership.settled(table_id)
-                refusal = self._ownership.not_owner(table_id)
-            if call.was_forwarded:
-                raise refusal
-            owner = await self._owner_of(table_id, asked)
-            if owner is None:
-                raise refusal
-            if owner.engine == self._ownership.engine:
-                await self._routes.look()  # it was given to us this moment
-                continue
-            try:
-                answer: Response = await self._pass_on(call, table_id, owner)
-            except OwnerAway as error:
-                if asked is not None and asked.engine == owner.engine:
-                    raise
-                refusal = error
-            except NotOwner as error:
-                refusal = error
-            else:
-                return answer
-            asked = owner
-        raise refusal
+        refusal: NotOwner | OwnerAway | None = None
+        try:
+            for _ in range(_MOST_TRIES):
+                try:
+                    return await serve()
+                except NotOwner as error:
+                    refusal = error
+                    table_id = error.table_id
+                except TableReloading:
+                    # The table may be under way to another engine.
+                    if not call.table_id or self._ownership.has(call.table_id):
+                        raise
+                    table_id = call.table_id
+                    await self._ownership.settled(table_id)
+                    refusal = self._ownership.not_owner(table_id)
+                if call.was_forwarded:
+                    raise refusal
+                owner = await self._owner_of(table_id, asked)
+                if owner is None:
+                    raise refusal
+                if owner.engine == self._ownership.engine:
+                    await self._routes.look()  # it was given to us this moment
+                    continue
+                try:
+                    answer: Response = await self._pass_on(call, table_id, owner)
+                except OwnerAway as error:
+                    if asked is not None and asked.engine == owner.engine:
+                        raise
+                    refusal = error
+                except NotOwner as error:
+                    refusal = error
+                else:
+                    return answer
+                asked = owner
+            assert refusal is not None, "every try that does not return ends with one"
+            raise refusal
+        finally:
+            # Its traceback leads back to this frame, and so to the answer: a circle that only the
+            # collector would find.
+            del refusal
 
     async def _owner_of(self, table_id: str, asked: Member | None) -> Member | None:
         """Who has the table by the board that we know, or by a new one where it was wrong."""
@@ -211,6 +218,7 @@ class Forwarding:
             return answer
         finally:
             asking.cancel()
+            del asking  # the error that it holds leads back to this frame, as above
 
     async def _while_owned(
         self, asking: "asyncio.Future[Any]", table_id: str, owner: Member

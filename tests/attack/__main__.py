@@ -13,19 +13,18 @@ from typing import Final
 from rich.console import Console
 
 from tests.attack import report
-from tests.attack.catalogue import CATALOGUE
+from tests.attack.catalogue import CATALOGUE, CONTROL
 from tests.attack.inflict import SETTLE_S, Inflicted, Window, inflict, quiet
-from tests.attack.judge import Quiet, Verdict, is_slow, judge
+from tests.attack.judge import MOST_RUNS, Quiet, Verdict, is_decided, judge
 from tests.attack.network import NetworkMissing, enter_own_network
 from tests.attack.players import PAUSE_S, Pace, Played, playing
 from tests.attack.stand import Stand, standing
 
 UNUSABLE: Final = 2
 _WARM_UP_S: Final = 20.0
-_FIRST_QUIET: Final = 4
-_QUIET_AFTER: Final = 4
-"""How many attacks lie between two quiet windows."""
-_MOST_RUNS: Final = 3
+_FIRST_QUIET: Final = 2
+_BEFORE: Final = 3
+"""With how many quiet windows an attack is compared; the last one is directly before it."""
 _REPEATS_SHARE: Final = 0.7
 """Of the whole time; after it no attack is repeated, so that all have their turn."""
 _END_S: Final = 20.0
@@ -62,14 +61,13 @@ class Campaign:
                 say(f"left out, since the time is over: {', '.join(names[number - 1 :])}")
                 return
             runs = self._runs[name] = [await self._once(name)]
-            while len(runs) < _MOST_RUNS and is_slow(runs[-1], Quiet.of(self._quiet)):
+            # The yardstick of all others always runs so often.
+            while len(runs) < MOST_RUNS and (name == CONTROL or not is_decided(runs)):
                 if time.monotonic() > started_s + _REPEATS_SHARE * (self._until_s - started_s):
                     break
                 runs.append(await self._once(name))
             told = judge(name, runs, Quiet.of(self._quiet))
             say(f"{elapsed_s:4.0f} s {number:3d}/{len(names)} {name:<22} {_told(told)}")
-            if number % _QUIET_AFTER == 0:
-                await self._rest()
 
     def verdicts(self) -> tuple[list[Verdict], Quiet]:
         """What is to be said of each, beside all quiet windows."""
@@ -77,9 +75,11 @@ class Campaign:
         return [judge(name, runs, baseline) for name, runs in self._runs.items()], baseline
 
     async def _once(self, name: str) -> Inflicted:
+        await self._rest()
         aim = self._stand.aim(self._seconds, self._tables)
-        usual = Quiet.of(self._quiet).cores
-        return await inflict(name, aim, self._stand.watched, self._played, usual)
+        before = tuple(self._quiet[-_BEFORE:])
+        usual = Quiet.of(before).cores
+        return await inflict(name, aim, self._stand.watched, self._played, before, usual)
 
     async def _rest(self) -> None:
         window = await quiet(self._stand.watched(), self._played, self._seconds + SETTLE_S)
@@ -141,7 +141,7 @@ def main() -> None:
         "--only", action="append", default=[], help="this attack, or those that begin so"
     )
     parser.add_argument("--seconds", type=float, default=4.0, help="how long each lasts")
-    parser.add_argument("--minutes", type=float, default=8.0, help="how long all may take")
+    parser.add_argument("--minutes", type=float, default=15.0, help="how long all may take")
     parser.add_argument("--folder", type=Path, default=Path("build/attack"), help="of the report")
     parser.add_argument("--list", action="store_true", help="name the attacks, and end")
     options = parser.parse_args()

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from asyncio.subprocess import PIPE
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -50,9 +50,12 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Inflicted:
-    """An attack's window, and what the attacker spent; ``error`` where it did not run."""
+    """An attack's window, the quiet ones directly before it, and what the attacker spent; ``error``
+    where it did not run.
+    """
 
     window: Window
+    before: Sequence[Window]
     spent: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
 
@@ -135,10 +138,12 @@ async def inflict(
     aim: Aim,
     watched: Callable[[], Mapping[str, Watched]],
     played: Played,
+    before: Sequence[Window],
     usual: Mapping[str, float],
 ) -> Inflicted:
     """Run the attack of that name until its victims are calm again, which is when they use no more
-    than their ``usual`` cores; the attacker does not outlive this.
+    than their ``usual`` cores; the attacker does not outlive this. ``before`` are the newest
+    quiet windows.
     """
     attacker = await _attacker(name)
     assert attacker.stdin is not None
@@ -165,7 +170,8 @@ async def inflict(
     await asyncio.sleep(SETTLE_S)
     measuring.see_players()
     await measuring.calm(usual)
-    return Inflicted(await measuring.end(float(spent.get("cpu_s", 0.0))), spent, error)
+    window = await measuring.end(float(spent.get("cpu_s", 0.0)))
+    return Inflicted(window, before, spent, error)
 
 
 async def _attacker(name: str) -> asyncio.subprocess.Process:

@@ -13,6 +13,8 @@ MOST_GROWTH: Final = 32 << 20
 MOST_CPU_S: Final = 1.0
 MOST_P99: Final = 2.0
 LINES_EVERY_S: Final = 10.0
+MOST_RUNS: Final = 3
+_MAJORITY: Final = 2
 FEWEST_COMMANDS: Final = 20
 """With fewer answered commands players stood still, whatever their latencies are."""
 
@@ -20,12 +22,14 @@ FEWEST_COMMANDS: Final = 20
 @dataclass(frozen=True, slots=True)
 class Quiet:
     """What everything costs while nobody attacks: cores by process, the median of the windows' p99
-    with the least and the most, and lines a second by process and kind, the most of any window.
+    with the least and the most, the median number of commands that such a p99 stands on, and lines
+    a second by process and kind, the most of any window.
     """
 
     cores: Mapping[str, float]
     p99_ms: float
     p99_range_ms: tuple[float, float]
+    commands: int
     lines_per_s: Mapping[tuple[str, str], float]
     windows: int
     others_cores: float
@@ -48,12 +52,18 @@ class Quiet:
                     rate = count / window.seconds
                     lines[name, kind] = max(rate, lines.get((name, kind), 0.0))
         others = median(window.others_cores for window in windows)
-        return cls(cores, median(p99s), (min(p99s), max(p99s)), lines, len(windows), others)
+        commands = round(median(len(window.all_s) for window in windows))
+        spread = min(p99s), max(p99s)
+        return cls(cores, median(p99s), spread, commands, lines, len(windows), others)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The worst of an attack, over all times that it ran; ``broken`` says which limits it broke."""
+    """The worst of an attack, over all times that it ran; ``broken`` says which limits it broke.
+
+    Both p99 and the number of ``commands`` that the attack's stands on are of the run whose p99
+    was the median multiple of that of the quiet windows directly before it.
+    """
 
     name: str
     growth_bytes: int
@@ -62,6 +72,7 @@ class Verdict:
     cpu_of: str
     p99_ms: float
     quiet_p99_ms: float
+    commands: int
     lines: int
     lines_of: str
     failures: list[str]
@@ -83,19 +94,30 @@ def p99_ms(window: Window) -> float:
     return 1_000 * Spread.of(latencies).p99 if len(latencies) >= FEWEST_COMMANDS else math.inf
 
 
-def is_slow(inflicted: Inflicted, quiet: Quiet) -> bool:
-    """Whether players were slower than the limit, so that it is worth a second look."""
-    return p99_ms(inflicted.window) >= MOST_P99 * quiet.p99_ms
+def times_quiet(run: Inflicted) -> float:
+    """How many times the p99 of the quiet windows directly before it the attack's is; infinite
+    where players stood still in either.
+    """
+    quiet_ms = Quiet.of(run.before).p99_ms
+    return p99_ms(run.window) / quiet_ms if math.isfinite(quiet_ms) else math.inf
+
+
+def is_decided(runs: Sequence[Inflicted]) -> bool:
+    """Whether further runs cannot change what is said of the players' p99: the first was fast
+    enough, or two agree.
+    """
+    slow = sum(times_quiet(run) >= MOST_P99 for run in runs)
+    return slow == 0 or slow >= _MAJORITY or len(runs) - slow >= _MAJORITY
 
 
 def judge(name: str, runs: Sequence[Inflicted], quiet: Quiet) -> Verdict:
     """The verdict on an attack that ran once or more: the worst of memory, CPU and lines, the
-    median of the runs' p99.
+    median of the p99's multiples.
     """
     growth = max((c.growth_bytes, victim) for run in runs for victim, c in run.window.costs.items())
-    cpu = max((s, victim) for run in runs for victim, s in beyond_quiet(run.window, quiet).items())
+    cpu = max((s, victim) for run in runs for victim, s in beyond_quiet(run).items())
     lines = max((each for run in runs for each in _too_many(run.window, quiet)), default=(0, ""))
-    p99 = median(p99_ms(run.window) for run in runs)
+    middle = sorted(runs, key=times_quiet)[len(runs) // 2]
     failures = [why for run in runs for why in run.window.failures]
     died = sorted({v for run in runs for v, c in run.window.costs.items() if c.has_died})
     errors = [run.error for run in runs if run.error]
@@ -103,26 +125,28 @@ def judge(name: str, runs: Sequence[Inflicted], quiet: Quiet) -> Verdict:
         *(f"{victim} died" for victim in died),
         *(["memory"] if growth[0] >= MOST_GROWTH else []),
         *(["CPU"] if cpu[0] >= MOST_CPU_S else []),
-        *(["p99"] if p99 >= MOST_P99 * quiet.p99_ms else []),
+        *(["p99"] if times_quiet(middle) >= MOST_P99 else []),
         *(["log"] if lines[0] else []),
         *([f"{len(failures)} calls of players failed"] if failures else []),
         *(f"attack did not run: {error}" for error in errors),
     ]
     return Verdict(
-        *(name, growth[0], growth[1], cpu[0], cpu[1], p99, quiet.p99_ms, lines[0], lines[1]),
+        *(name, *growth, *cpu, p99_ms(middle.window), Quiet.of(middle.before).p99_ms),
+        *(len(middle.window.all_s), *lines),
         failures=failures,
         others_cores=max(run.window.others_cores for run in runs),
         spent=runs[0].spent,
         runs=len(runs),
         broken=broken,
-        by_process=_by_process(runs, quiet),
+        by_process=_by_process(runs),
     )
 
 
-def beyond_quiet(window: Window, quiet: Quiet) -> dict[str, float]:
-    """Seconds of CPU of each process above what it uses in as long a quiet time."""
+def beyond_quiet(run: Inflicted) -> dict[str, float]:
+    """Seconds of CPU of each process above what it used in as long a quiet time before."""
+    usual, window = Quiet.of(run.before).cores, run.window
     return {
-        name: cost.cpu_s - quiet.cores.get(name, 0.0) * window.seconds
+        name: cost.cpu_s - usual.get(name, 0.0) * window.seconds
         for name, cost in window.costs.items()
     }
 
@@ -140,10 +164,10 @@ def _too_many(window: Window, quiet: Quiet) -> list[tuple[int, str]]:
     return found
 
 
-def _by_process(runs: Sequence[Inflicted], quiet: Quiet) -> Mapping[str, Mapping[str, float]]:
+def _by_process(runs: Sequence[Inflicted]) -> Mapping[str, Mapping[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for run in runs:
-        cpu = beyond_quiet(run.window, quiet)
+        cpu = beyond_quiet(run)
         for name, cost in run.window.costs.items():
             own = found.setdefault(name, {"growth_mib": 0.0, "cpu_s": 0.0, "lines": 0})
             own["growth_mib"] = max(own["growth_mib"], round(cost.growth_bytes / 2**20, 1))

@@ -1,7 +1,7 @@
 """Honest players: matches played without thinking, each command's latency noted.
 
-Two tables each are played over gRPC, through Envoy and through the gateway. A command that fails is
-noted as a failure; a player that loses its connection comes back.
+Three tables each are played over gRPC, through Envoy and through the gateway. A command that fails
+is noted as a failure; a player that loses its connection comes back.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from okey_client import OkeyClient, RpcFailure
 from tests.attack.stand import Stand
 
 WAYS: Final = ("direct", "edge", "gateway")
-TABLES_A_WAY: Final = 2
+TABLES_A_WAY: Final = 3
 PAUSE_S: Final = 0.08
 _AGAIN_S: Final = 0.2
 _CLOSED: Final = "TABLE_CLOSED"

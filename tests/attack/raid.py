@@ -20,6 +20,7 @@ MOST_BYTES: Final = 128 << 20
 MOST_CONNECTIONS: Final = 6_000
 _SHORTEST_S: Final = 0.002
 _SLICE_S: Final = 0.01
+_PAUSE_S: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +220,6 @@ def control() -> Attack:
             until_s = time.monotonic() + _SLICE_S
             while time.monotonic() < until_s:
                 pass
-            await asyncio.sleep(0)
+            await asyncio.sleep(_PAUSE_S)
 
     return attack

@@ -25,7 +25,7 @@ def sheet_of(verdicts: Sequence[Verdict], quiet: Quiet) -> Sheet:
     low, high = quiet.p99_range_ms
     title = (
         f"Attacks; quiet p99 {quiet.p99_ms:.0f} ms ({low:.0f} to {high:.0f} in {quiet.windows} "
-        f"windows), other programs {quiet.others_cores:.1f} cores"
+        f"windows of {quiet.commands} commands), other programs {quiet.others_cores:.1f} cores"
     )
     return Sheet(title, HEADS, [_row(each) for each in verdicts])
 

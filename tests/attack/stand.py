@@ -26,6 +26,8 @@ _LOOK_EVERY_S: Final = 0.2
 _ATTACKERS: Final = 10
 _READY_S: Final = 60.0
 _START_TRIES: Final = 3
+_CLOCK_FACTOR: Final = 20
+"""So that the pause between rounds is no gap of 5 s in what a window sees of the players."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ async def standing(folder: Path, *, is_cluster: bool = True) -> AsyncIterator[St
 @asynccontextmanager
 async def _started(folder: Path, *, is_cluster: bool) -> AsyncIterator[StartedPlatform]:
     """The platform, tried again where a busy machine has not started it in time."""
-    platform = StartedPlatform(folder, is_cluster=is_cluster)
+    platform = StartedPlatform(folder, _CLOCK_FACTOR, is_cluster=is_cluster)
     try:
         for tries_left in reversed(range(_START_TRIES)):
             try:

@@ -91,11 +91,12 @@ async def test_an_attack_on_an_expensive_victim_breaks_its_limits(tmp_path: Path
     log, played = tmp_path / "victim.log", Played()
     async with expensive(log) as (process, address):
         watched = {"victim": Watched(process.pid, log)}
-        baseline = Quiet.of([await quiet(watched, played, 0.2)])
+        before = await quiet(watched, played, 0.2)
+        baseline = Quiet.of([before])
         aim = Aim(services={"engine": address, "wallet": address}, seconds=1.0)
-        inflicted = await inflict("silent-direct", aim, lambda: watched, played, {})
+        inflicted = await inflict("silent-direct", aim, lambda: watched, played, [before], {})
         verdict = judge("silent-direct", [inflicted], baseline)
-        idle = await inflict("control", aim, lambda: watched, played, {})
+        idle = await inflict("control", aim, lambda: watched, played, [before], {})
     assert inflicted.error == ""
     assert inflicted.spent["connections"] > 0
     assert {"memory", "log"} <= set(verdict.broken)
@@ -105,8 +106,11 @@ async def test_an_attack_on_an_expensive_victim_breaks_its_limits(tmp_path: Path
 
 
 async def test_an_attacker_that_cannot_start_is_no_attack_that_held(tmp_path: Path) -> None:
-    watched = {"us": Watched(os.getpid(), tmp_path / "log")}
-    inflicted = await inflict("no-such-attack", Aim(seconds=0.1), lambda: watched, Played(), {})
+    watched, played = {"us": Watched(os.getpid(), tmp_path / "log")}, Played()
+    before = await quiet(watched, played, 0.1)
+    inflicted = await inflict(
+        "no-such-attack", Aim(seconds=0.1), lambda: watched, played, [before], {}
+    )
     assert "did not get ready" in inflicted.error
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.attack import report
 from tests.attack.gauge import Cost, kind_of
 from tests.attack.inflict import Inflicted, Window
-from tests.attack.judge import FEWEST_COMMANDS, Quiet, judge, p99_ms
+from tests.attack.judge import FEWEST_COMMANDS, Quiet, is_decided, judge, p99_ms
 
 MIB = 1 << 20
 CALM = Window(
@@ -28,7 +28,7 @@ def with_engine(cost: Cost) -> Window:
 
 
 def test_a_quiet_time_breaks_no_limit() -> None:
-    verdict = judge("none", [Inflicted(CALM)], QUIET)
+    verdict = judge("none", [Inflicted(CALM, [CALM])], QUIET)
     assert verdict.holds
     assert verdict.cpu_s == pytest.approx(0.0)
 
@@ -51,27 +51,82 @@ def test_a_quiet_time_breaks_no_limit() -> None:
     ids=["memory", "cpu", "a new line", "a usual line", "death", "slow", "stalled", "failed"],
 )
 def test_each_limit_that_is_broken_is_named(window: Window, broken: str) -> None:
-    verdict = judge("bad", [Inflicted(window)], QUIET)
+    verdict = judge("bad", [Inflicted(window, [CALM])], QUIET)
     assert verdict.broken == [broken]
 
 
 def test_lines_and_cpu_of_quiet_times_are_not_the_attackers() -> None:
     window = with_engine(Cost(1.4, 0, {"services.engine hello": 10, "new": 1}))
-    assert judge("mild", [Inflicted(window)], QUIET).holds
+    assert judge("mild", [Inflicted(window, [CALM])], QUIET).holds
 
 
 def test_one_slow_run_of_three_is_the_machines_and_memory_of_any_run_counts() -> None:
     slow = replace(CALM, latencies_s={"direct": [1.0] * 50})
     fat = with_engine(Cost(0.5, 40 * MIB))
-    verdict = judge("mixed", [Inflicted(slow), Inflicted(fat), Inflicted(CALM)], QUIET)
+    verdict = judge(
+        "mixed", [Inflicted(slow, [CALM]), Inflicted(fat, [CALM]), Inflicted(CALM, [CALM])], QUIET
+    )
     assert verdict.broken == ["memory"]
-    assert judge("slow", [Inflicted(slow), Inflicted(slow), Inflicted(CALM)], QUIET).broken == [
-        "p99"
-    ]
+    assert judge(
+        "slow", [Inflicted(slow, [CALM]), Inflicted(slow, [CALM]), Inflicted(CALM, [CALM])], QUIET
+    ).broken == ["p99"]
+
+
+SLOW = replace(CALM, latencies_s={"direct": [0.02] * 50})
+SLOWER = replace(CALM, latencies_s={"direct": [0.1] * 50})
+
+
+def test_an_attack_is_compared_with_the_quiet_window_directly_before_it() -> None:
+    """A machine that is slow for a while is so in both."""
+    assert judge("drift", [Inflicted(SLOWER, [SLOWER])], QUIET).holds
+    verdict = judge("slow", [Inflicted(SLOWER, [SLOW])], QUIET)
+    assert verdict.broken == ["p99"]
+    assert verdict.p99_ms == pytest.approx(100)
+    assert verdict.quiet_p99_ms == pytest.approx(20)
+    assert verdict.commands == 50
+
+
+def test_one_odd_window_of_three_before_an_attack_is_the_machines() -> None:
+    verdict = judge("slow", [Inflicted(SLOWER, [SLOW, SLOWER, SLOW])], QUIET)
+    assert verdict.broken == ["p99"]
+    assert verdict.quiet_p99_ms == pytest.approx(20)
+
+
+def test_cpu_is_compared_with_what_was_used_before_the_attack() -> None:
+    """Players' tables move from process to process, and so does what they cost."""
+    busy = with_engine(Cost(1.6, 0))
+    assert judge("calm", [Inflicted(busy, [busy, CALM, busy])], QUIET).holds
+    assert judge("busy", [Inflicted(busy, [CALM, busy, CALM])], QUIET).broken == ["CPU"]
+
+
+def test_the_median_run_is_told_of() -> None:
+    runs = [Inflicted(SLOWER, [CALM]), Inflicted(SLOW, [CALM]), Inflicted(CALM, [SLOWER])]
+    assert judge("mixed", runs, QUIET).p99_ms == pytest.approx(20)
+
+
+def test_where_players_stood_still_before_an_attack_nothing_is_known_of_it() -> None:
+    still = replace(CALM, latencies_s={})
+    assert judge("unknown", [Inflicted(CALM, [still])], QUIET).broken == ["p99"]
+
+
+@pytest.mark.parametrize(
+    ("slow", "decided"),
+    [
+        ([False], True),
+        ([True], False),
+        ([True, False], False),
+        ([True, True], True),
+        ([True, False, False], True),
+        ([True, False, True], True),
+    ],
+)
+def test_an_attack_runs_again_until_two_runs_agree(slow: list[bool], decided: bool) -> None:
+    runs = [Inflicted(SLOWER if each else CALM, [CALM]) for each in slow]
+    assert is_decided(runs) is decided
 
 
 def test_an_attack_that_did_not_run_holds_nothing() -> None:
-    verdict = judge("none", [Inflicted(CALM, error="it did not start")], QUIET)
+    verdict = judge("none", [Inflicted(CALM, [CALM], error="it did not start")], QUIET)
     assert not verdict.holds
 
 
@@ -80,8 +135,8 @@ def test_players_who_get_nothing_done_have_no_latency_to_be_proud_of() -> None:
 
 
 def test_a_report_of_both_times_shows_what_was_mended(tmp_path: Path) -> None:
-    fat = judge("silent-direct", [Inflicted(with_engine(Cost(0.5, 40 * MIB)))], QUIET)
-    slim = judge("silent-direct", [Inflicted(CALM, {"bytes_sent": 5_000})], QUIET)
+    fat = judge("silent-direct", [Inflicted(with_engine(Cost(0.5, 40 * MIB)), [CALM])], QUIET)
+    slim = judge("silent-direct", [Inflicted(CALM, [CALM], {"bytes_sent": 5_000})], QUIET)
     for name, verdict in (("before", fat), ("after", slim)):
         report.write(tmp_path / name, [verdict], QUIET)
     files = [tmp_path / name / "attack.json" for name in ("before", "after")]

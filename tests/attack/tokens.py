@@ -48,27 +48,40 @@ def bad_tokens(way: str) -> Attack:
 
 
 def bad_tokens_gateway() -> Attack:
-    """Posts with a new forged token each."""
+    """Posts with a new forged token each, over a new connection whenever the victim ends one."""
 
     async def attack(raid: Raid) -> None:
         await raid.go()
 
         async def one() -> None:
-            line = await raid.connect(raid.aim.gateway)
-            hearing = asyncio.create_task(raid.hear(line))
-            async for number in raid.ticks(_TOKENS_PER_S / _CONNECTIONS):
-                token = forged(raid.aim.kid, number)
-                await line.send(
-                    "POST /rpc/TableService/WhereAmI HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-                    f"Content-Type: application/json\r\nAuthorization: Bearer {token}\r\n"
-                    "Content-Length: 2\r\n\r\n{}".encode()
-                )
-                raid.spent.requests += 1
-            hearing.cancel()
+            while not raid.is_over:
+                line = await raid.connect(raid.aim.gateway)
+                hearing = asyncio.create_task(raid.hear(line))
+                try:
+                    async for number in raid.ticks(_TOKENS_PER_S / _CONNECTIONS):
+                        if hearing.done():
+                            break
+                        await line.send(_posted(forged(raid.aim.kid, number)))
+                        raid.spent.requests += 1
+                except ConnectionError:
+                    raid.spent.answers["broken off"] += 1
+                finally:
+                    hearing.cancel()
+                    await asyncio.gather(hearing, return_exceptions=True)
+                    line.abort()
+                await asyncio.sleep(0.05)
 
         await raid.side_by_side(one() for _ in range(_CONNECTIONS))
 
     return attack
+
+
+def _posted(token: str) -> bytes:
+    return (
+        "POST /rpc/TableService/WhereAmI HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        f"Content-Type: application/json\r\nAuthorization: Bearer {token}\r\n"
+        "Content-Length: 2\r\n\r\n{}"
+    ).encode()
 
 
 def odd_calls(way: str) -> Attack:

@@ -1,7 +1,9 @@
 """Calls that are passed on find the table's engine, however old the board that is known."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+import gc
+import weakref
+from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 import grpc
@@ -58,6 +60,7 @@ class World:
         self.looks: asyncio.Queue[None] = asyncio.Queue()
         self.ownership = Ownership("here", clock, 6_000)
         self.asked: list[str] = []
+        self.refusals: list[weakref.ref[grpc.aio.AioRpcError]] = []
         self.answers: Mapping[str, OkeyError | str | None] = {}
         self.hanging: dict[str, asyncio.Event] = {}
         self.is_waited_for = asyncio.Event()
@@ -100,7 +103,12 @@ class World:
         answer = self.answers[name]
         if isinstance(answer, str):
             return answer
-        raise refused(answer)
+        refusal = refused(answer)
+        self.refusals.append(weakref.ref(refusal))
+        try:
+            raise refusal
+        finally:
+            del refusal
 
     async def _serve(self) -> str:
         if self.is_ours:
@@ -129,6 +137,45 @@ async def test_an_old_route_heals_in_one_retry(world: World, said: OkeyError | N
     world.answers = {"second": said, "third": "moved"}
     assert await world.ask() == "moved"
     assert world.asked == ["second", "third"]
+
+
+class Answer(str):
+    """What another engine answers; one can ask whether it is still kept."""
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """The collector looks seldom, so what only it frees piles up."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collector")
+async def test_an_answer_that_was_passed_on_is_not_kept(world: World) -> None:
+    answer = Answer("moved")
+    gone = weakref.ref(answer)
+    world.answers = {"second": answer}
+    assert await world.ask() == "moved"
+    world.answers = {}
+    del answer
+    await asyncio.sleep(0)
+    assert gone() is None
+
+
+@pytest.mark.usefixtures("no_collector")
+@pytest.mark.parametrize("said", [not_mine("third"), EngineStopping("stopping"), None])
+async def test_a_refusal_that_healed_is_not_kept(world: World, said: OkeyError | None) -> None:
+    await world.give("third")
+    answer = Answer("moved")
+    gone = weakref.ref(answer)
+    world.answers = {"second": said, "third": answer}
+    assert await world.ask() == "moved"
+    world.answers = {}
+    del answer
+    await asyncio.sleep(0)
+    assert gone() is None
+    assert [each for each in world.refusals if each() is not None] == []
 
 
 async def test_a_table_that_came_here_this_moment_is_served_here(world: World) -> None:

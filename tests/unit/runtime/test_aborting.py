@@ -12,11 +12,12 @@ import grpc
 import pytest
 import structlog
 
-from okey_runtime import aborting
+from okey_runtime import aborting, served
+from okey_runtime.garbage import Litter
 from okey_runtime.server import ServiceServer
 from tests.unit.runtime.caller import KINDS, ask
 from tests.unit.runtime.conftest import Connect
-from tests.unit.runtime.echo import WRITER, EchoApp
+from tests.unit.runtime.echo import UNARY, WRITER, EchoApp
 
 CALLS = 40
 ON_THEIR_WAY = 10
@@ -33,9 +34,14 @@ def uncollected() -> Iterator[None]:
     gc.enable()
 
 
+def kept(kind: str) -> int:
+    """How many of gRPC's objects of this kind the test has left."""
+    return sum(type(each).__name__ == kind for each in gc.get_objects())
+
+
 def contexts() -> int:
     """How many of the test's calls gRPC keeps."""
-    return sum(type(each).__name__ == "_ServicerContext" for each in gc.get_objects())
+    return kept("_ServicerContext")
 
 
 @pytest.mark.usefixtures("uncollected")
@@ -56,6 +62,21 @@ async def test_a_call_of_nobody_is_forgotten(connect: Connect, method: str) -> N
     for _ in range(CALLS):
         assert (await caller.refusal(method)).reason == "TOKEN_INVALID"
     assert contexts() <= ON_THEIR_WAY
+
+
+@pytest.mark.usefixtures("uncollected")
+@pytest.mark.parametrize("token", ["no.to.ken", None])
+async def test_what_strangers_send_along_does_not_pile_up(
+    connect: Connect, token: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served, "_litter", Litter(7_000 * CALLS // 4))
+    caller = await connect(token)
+    said = (("x-more", "x" * 7_000),)
+    call: Any = caller.channel.unary_unary(UNARY)
+    for _ in range(CALLS):
+        with pytest.raises(grpc.aio.AioRpcError):
+            await call(b"", metadata=said)
+    assert kept("_HandlerCallDetails") <= CALLS // 2
 
 
 @pytest.mark.parametrize(

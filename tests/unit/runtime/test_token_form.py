@@ -187,7 +187,40 @@ def test_what_is_odd_is_refused(issuer: Issuer, what: str) -> None:
     assert not any(part in str(refused.value) for part in odd.split(".") if len(part) > 8)
 
 
-@pytest.mark.parametrize("what", sorted(set(ODD) - {"no header", "one letter too many"}))
+OF_CLAIMS = {
+    *("a claim twice", "a nested member twice", "claims in UTF-16", "claims with a mark before"),
+    *("claims that are no UTF-8", "NaN", "infinity", "claims that are text", "a token within"),
+}
+
+
+@pytest.mark.parametrize("what", sorted(OF_CLAIMS))
+def test_claims_are_not_read_before_their_signature_is_good(issuer: Issuer, what: str) -> None:
+    """Anybody can write claims, and they may be long; a signature costs the same each time."""
+    signed, _, _ = ODD[what](issuer).rpartition(".")
+    with pytest.raises(TokenInvalid, match="BadSignature"):
+        issuer.verifier().verify(f"{signed}.{b64(bytes(64))}")
+
+
+@pytest.mark.parametrize("length", [0, 63, 65, 256])
+def test_a_signature_of_another_length_is_refused(issuer: Issuer, length: int) -> None:
+    signed, _, _ = token(issuer).rpartition(".")
+    with pytest.raises(TokenInvalid):
+        issuer.verifier().verify(f"{signed}.{b64(bytes(length))}")
+
+
+def test_a_header_is_no_longer_than_512_characters(issuer: Issuer) -> None:
+    with pytest.raises(TokenInvalid, match="longer than 512 characters"):
+        issuer.verifier().verify(token(issuer, pad="x" * 512))
+
+
+def test_a_header_parameter_that_nobody_knows_is_refused(issuer: Issuer) -> None:
+    with pytest.raises(TokenInvalid, match="UnsupportedHeader"):
+        issuer.verifier().verify(token(issuer, pad="x"))
+
+
+@pytest.mark.parametrize(
+    "what", sorted(set(ODD) - OF_CLAIMS - {"no header", "one letter too many"})
+)
 def test_it_is_refused_before_a_key_is_looked_for(
     issuer: Issuer, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
