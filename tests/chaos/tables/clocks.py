@@ -268,9 +268,11 @@ def check_awake(
 
 
 def _met_silence(client: ClientHistory, turn: Turn, history: History) -> bool:
-    """Whether a command of that turn had no answer, and an engine was away meanwhile."""
+    """Whether a command of that turn had no answer, and engines were away meanwhile for longer than
+    passes for a slow answer.
+    """
     return any(
-        away_ms(history.known_outages, asked.sent_ms, turn.deadline_ms)
+        away_ms(history.known_outages, asked.sent_ms, turn.deadline_ms) > history.unnoticed_ms
         for asked in client.asked
         if asked.turn == turn.number and asked.errors
     )

@@ -8,26 +8,25 @@ from typing import Any, Final
 from tests.chaos.tables.history import Outage
 
 FROZEN: Final = "frozen"
-_NEVER_MS: Final = 2**62
 
 
 def read_freezes(engine: str, log: Path) -> list[Outage]:
-    """By one engine's log, over all its lives; one that a life did not end lasts for ever."""
+    """By one engine's log, over all its lives; where a life was killed in the middle of one, as
+    much of it as was known when it was logged.
+    """
     freezes: list[Outage] = []
-    began_ms: int | None = None
+    open_freeze: Outage | None = None
     for line in _lines(log):
         match line.get("event"):
             case "stands_still":
-                if began_ms is not None:  # that life was killed in the middle of it
-                    freezes.append(Outage(engine, FROZEN, began_ms, _NEVER_MS))
-                began_ms = line["since_ms"]
+                freezes += filter(None, [open_freeze])
+                known_ms = line["since_ms"] + line["for_ms"]
+                open_freeze = Outage(engine, FROZEN, line["since_ms"], known_ms)
             case "goes_on":
                 ended_ms = line["since_ms"] + line["stood_ms"]
                 freezes.append(Outage(engine, FROZEN, line["since_ms"], ended_ms))
-                began_ms = None
-    if began_ms is not None:
-        freezes.append(Outage(engine, FROZEN, began_ms, _NEVER_MS))
-    return freezes
+                open_freeze = None
+    return [*freezes, *filter(None, [open_freeze])]
 
 
 def _lines(log: Path) -> Iterator[dict[str, Any]]:

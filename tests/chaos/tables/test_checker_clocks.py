@@ -196,7 +196,9 @@ def test_an_outage_is_over_for_a_table_that_was_taken_over(history: History) -> 
 
 
 def test_an_engines_log_tells_when_its_clocks_stood(tmp_path: Path) -> None:
-    """A life that was killed meanwhile leaves a freeze without an end, and half a line."""
+    """A life that was killed meanwhile leaves a freeze without an end, and half a line; the next
+    life's clocks do not stand for it.
+    """
     lines = [
         {"event": "stands_still", "since_ms": 1_000, "for_ms": 5},
         {"event": "goes_on", "since_ms": 900, "stood_ms": 300},
@@ -207,9 +209,7 @@ def test_an_engines_log_tells_when_its_clocks_stood(tmp_path: Path) -> None:
     log = tmp_path / "engine.log"
     log.write_text("\n".join(map(json.dumps, lines)) + '\n{"event": "goes')
     found = [(each.began_ms, each.ended_ms) for each in read_freezes("engine", log)]
-    assert [began for began, _ in found] == [900, 5_000, 9_000]
-    assert found[0][1] == 1_200
-    assert all(ended > 10**15 for _, ended in found[1:])
+    assert found == [(900, 1_200), (5_000, 5_005), (9_000, 9_005)]
 
 
 def test_a_row_that_is_older_than_the_one_before(history: History) -> None:

@@ -150,7 +150,7 @@ class Platform:
 
     async def open_table(self, player: str, **terms: Any) -> str:
         lobby = await self.tables_as("lobby", Role.LOBBY)
-        settings = {"seat_count": 2, "stake": 100, "turn_timeout_ms": 60_000, **terms}
+        settings = {"seat_count": 2, "stake": 100, "turn_timeout_ms": 120_000, **terms}
         request = engine_pb2.OpenTableRequest(
             request_id=self.request_id(),
             player=player,
@@ -191,7 +191,7 @@ class Platform:
 
 @asynccontextmanager
 async def platform(
-    folder: Path, clock_factor: int = 100, database_url: str = "", engines: int = 1
+    folder: Path, clock_factor: int = 20, database_url: str = "", engines: int = 1
 ) -> AsyncIterator[Platform]:
     url = database_url or f"sqlite:///{folder / 'engine.db'}"
     running = Platform(folder, clock_factor, url)

@@ -14,6 +14,7 @@ from okey.api.engine.v1 import engine_pb2
 from okey_runtime.server import ServiceServer
 from services.gateway.app import GatewayApp
 from services.gateway.session import Session
+from tests.integration.engine.platform import settled
 from tests.integration.gateway.playing import play_match, seq_of
 from tests.integration.gateway.stand import Frame, Stand, browser, rpc, url_of
 
@@ -81,7 +82,8 @@ async def test_a_table_that_is_loaded_anew_is_seen_as_a_pause(
         await cem.hear("welcome")
         frames = await play_match(cem, until_seq=12)
         operator = await world.operator()
-        await operator.ReleaseTable(engine_pb2.ReleaseTableRequest(table_id=table_id))
+        release = engine_pb2.ReleaseTableRequest(table_id=table_id)
+        await settled(lambda: operator.ReleaseTable(release))
         frames += await play_match(cem)
     assert {"of": "table"} in [frame.get("away") for frame in frames]
     require_every_row_once(frames)
