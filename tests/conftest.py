@@ -2,8 +2,10 @@
 and that Ctrl-C reaches what they start.
 """
 
+import logging
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from okey_runtime.line_quota import LINES
 from tests.fixtures.migrated import replay_migrations
+from tests.streams import Dropped
 
 settings.register_profile(
     "quick",
@@ -54,6 +57,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         is_core = any(folder in item.path.parents for folder in _CORE)
         if is_core and item.get_closest_marker("deep") is None:
             item.add_marker("core")
+
+
+_DROPPED = Dropped()
+logging.getLogger("asyncio").addHandler(_DROPPED)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_dropped() -> Iterator[None]:
+    """No task was left to the collector by this test or one before it: the text names its code."""
+    yield
+    assert _DROPPED.take() == []
 
 
 def pytest_runtest_setup() -> None:

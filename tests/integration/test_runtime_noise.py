@@ -10,6 +10,7 @@ import grpc
 import pytest
 
 from tests.integration.test_runtime_process import EchoProcess, echo, environment
+from tests.streams import cancelling
 from tests.unit.runtime.echo import BIDI
 
 pytestmark = pytest.mark.timeout(60)
@@ -24,10 +25,10 @@ async def drop_a_bomb(channel: grpc.aio.Channel, token: str) -> grpc.StatusCode 
     """How the stream ends."""
     stream: Any = channel.stream_stream(BIDI)
     metadata = (("authorization", f"Bearer {token}"),)
-    call = stream(compression=grpc.Compression.Gzip, metadata=metadata)
-    with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
-        await call.write(INFLATES)  # where the refusal has not come before
-    code: grpc.StatusCode | None = await call.code()
+    with cancelling(stream(compression=grpc.Compression.Gzip, metadata=metadata)) as call:
+        with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            await call.write(INFLATES)  # where the refusal has not come before
+        code: grpc.StatusCode | None = await call.code()
     return code
 
 

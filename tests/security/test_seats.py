@@ -14,6 +14,7 @@ from okey_runtime.identity import Role
 from tests.integration.engine.platform import act, playing, view_of
 from tests.security.rpcs import Rpc, access_of, every_rpc
 from tests.security.stand import Everything
+from tests.streams import cancelling
 
 NOT_THEIRS = {"NOT_SEATED", "PLAYER_NOT_CALLER", "NO_ROUND"}
 READS = {"GetTable", "LocateTable", "WatchTable", "ListEvents"}
@@ -101,15 +102,14 @@ async def test_no_command_of_a_strangers_stream_reaches_a_seat(
             getattr(command, field.name).CopyFrom(filled(getattr(command, field.name), world, view))
             commands.append(command)
     stub = await world.tables_as("zoe")
-    stream = stub.Play()
-    for message in (attach, *commands):
-        await stream.write(message)
     reasons: list[str] = []
-    while len(reasons) < len(commands):
-        answer: Any = await stream.read()
-        if answer.WhichOneof("message") == "result":
-            reasons.append(answer.result.error.message or "accepted")
-    stream.cancel()
+    with cancelling(stub.Play()) as stream:
+        for message in (attach, *commands):
+            await stream.write(message)
+        while len(reasons) < len(commands):
+            answer: Any = await stream.read()
+            if answer.WhichOneof("message") == "result":
+                reasons.append(answer.result.error.message or "accepted")
     assert len(commands) >= 5
     assert all("no seat" in reason for reason in reasons), reasons
     assert (await view_of(world, table_id, mover)).seq == view.seq
@@ -158,14 +158,12 @@ class Eyes:
         plays: bool,
     ) -> "Eyes":
         watch = engine_pb2.WatchTableRequest(table_id=table_id, with_view=True)
-        streams: list[Any] = [stub.WatchTable(watch)]
+        streams: list[Any] = [stack.enter_context(cancelling(stub.WatchTable(watch)))]
         if plays:
-            stream: Any = stub.Play()
+            stream: Any = stack.enter_context(cancelling(stub.Play()))
             attach = engine_pb2.Attach(table_id=table_id, with_view=True)
             await stream.write(engine_pb2.PlayRequest(attach=attach))
             streams.append(stream)
-        for each in streams:
-            stack.callback(each.cancel)
         snapshots = [(await each.read()).snapshot for each in streams]
         view = (await stub.GetTable(engine_pb2.GetTableRequest(table_id=table_id))).view
         return cls(streams, view, snapshots)

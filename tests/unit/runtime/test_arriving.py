@@ -13,6 +13,7 @@ from okey_runtime.config import ServiceSettings
 from okey_runtime.errors import RpcFailure, from_rpc_error
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
+from tests.streams import cancelling
 from tests.unit.runtime.caller import KINDS, Caller
 from tests.unit.runtime.echo import BIDI, CLIENT_STREAM, UNARY, EchoApp, ask
 from tests.unit.runtime.tokens import Issuer
@@ -73,14 +74,13 @@ async def test_a_call_that_ends_without_its_message_is_malformed(
 
 
 async def test_a_stream_may_be_silent_after_its_first_message(hasty: Caller) -> None:
-    stream: Any = hasty.channel.stream_stream(BIDI)()
     answers = []
-    for _ in range(2):
-        await stream.write(ask().SerializeToString())
-        answers.append(await stream.read())
-        await asyncio.gather(without_message(hasty, UNARY, ends=False))  # takes longer than it may
+    with cancelling(hasty.channel.stream_stream(BIDI)()) as stream:
+        for _ in range(2):
+            await stream.write(ask().SerializeToString())
+            answers.append(await stream.read())
+            await without_message(hasty, UNARY, ends=False)  # takes longer than it may
     assert answers == [ask("ayse").SerializeToString()] * 2
-    stream.cancel()
 
 
 async def test_of_too_many_that_wait_the_oldest_is_ended() -> None:

@@ -17,6 +17,7 @@ from okey_runtime.request_size import most_bytes
 from okey_runtime.server import ServiceServer
 from okey_runtime.service_token import fixed_token
 from tests import http2
+from tests.streams import cancelling
 from tests.unit.runtime.caller import KINDS, Caller
 from tests.unit.runtime.conftest import Connect
 from tests.unit.runtime.echo import BIDI, CLIENT_STREAM, LENIENT, UNARY, Ask, EchoApp, ask
@@ -31,23 +32,24 @@ TOO_LARGE = most_bytes(UNARY) + 1
 
 async def unsent(caller: Caller, method: str) -> RpcFailure:
     """How a call fails of which only the headers are sent."""
-    try:
-        await caller.channel.stream_stream(method)(timeout=10).read()
-    except grpc.aio.AioRpcError as error:
-        return from_rpc_error(error)
+    with cancelling(caller.channel.stream_stream(method)(timeout=10)) as call:
+        try:
+            await call.read()
+        except grpc.aio.AioRpcError as error:
+            return from_rpc_error(error)
     raise AssertionError(f"{method} was answered without a message")
 
 
 async def sent(caller: Caller, method: str, *contents: bytes) -> RpcFailure:
     """How a call with these messages fails; it stays open for more."""
-    call: Any = caller.channel.stream_stream(method)(timeout=10)
-    try:
-        for content in contents:
-            await call.write(content)
-        while await call.read() is not grpc.aio.EOF:
-            pass
-    except grpc.aio.AioRpcError as error:
-        return from_rpc_error(error)
+    with cancelling(caller.channel.stream_stream(method)(timeout=10)) as call:
+        try:
+            for content in contents:
+                await call.write(content)
+            while await call.read() is not grpc.aio.EOF:
+                pass
+        except grpc.aio.AioRpcError as error:
+            return from_rpc_error(error)
     raise AssertionError(f"{method} did not fail")
 
 
