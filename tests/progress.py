@@ -1,4 +1,6 @@
-"""Says every ten seconds how far the tests are and which one runs, for `make test` and its logs."""
+"""Says every ten seconds how far the tests are and which one runs, and at once which one has
+failed, for `make test` and its logs.
+"""
 
 import sys
 from time import monotonic
@@ -34,7 +36,9 @@ class Progress:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A part of a test has ended."""
-        self._failed += report.failed
+        if report.failed:
+            self._failed += 1
+            self._write(f" {report.nodeid} has failed ({report.when})\n")
         if report.when != "teardown":
             return
         self._running.pop(report.nodeid, None)

@@ -37,7 +37,7 @@ async def hurried(
 ) -> AsyncIterator[Everything]:
     """A platform whose clocks are hurried, and whose logs are kept."""
     valkey_server.empty()
-    async with everything(tmp_path, valkey_server.url, clock_factor=100) as running:
+    async with everything(tmp_path, valkey_server.url, clock_factor=20) as running:
         yield running
 
 

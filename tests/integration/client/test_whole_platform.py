@@ -60,7 +60,7 @@ class WholePlatform(Platform):
 
 @pytest.fixture
 async def world(valkey: Valkey, tmp_path: Path) -> AsyncIterator[WholePlatform]:
-    running = WholePlatform(tmp_path, 100, f"sqlite:///{tmp_path / 'engine.db'}")
+    running = WholePlatform(tmp_path, 20, f"sqlite:///{tmp_path / 'engine.db'}")
     await running.start_with_lobby(valkey, tmp_path)
     yield running
     await running.stop()

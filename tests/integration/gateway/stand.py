@@ -133,7 +133,7 @@ async def browser(
 
 @asynccontextmanager
 async def stand(
-    folder: Path, redis_url: SecretStr, clock_factor: int = 100
+    folder: Path, redis_url: SecretStr, clock_factor: int = 20
 ) -> AsyncIterator[Stand]:
     running = Stand(folder, clock_factor, redis_url)
     try:

@@ -159,7 +159,7 @@ async def test_a_join_during_disposal_leaves_no_zombie(world: TableWorld) -> Non
 
 async def test_an_idle_table_closes_with_refunds(valkey: Valkey, tmp_path: Path) -> None:
     """W1: thirty minutes without anybody coming or going; the list forgets it."""
-    async with table_world(tmp_path, valkey, clock_factor=3_000) as world:
+    async with table_world(tmp_path, valkey, clock_factor=600) as world:
         made = await world.create("ada", terms=FOUR)
         await world.join("bo", made.table_id)
         await world.until_closed(made.table_id)
