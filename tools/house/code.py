@@ -154,6 +154,11 @@ def support_lines(tests: Iterable[Module]) -> int:
     return sum(module.lines for module in tests if not _SUPPORT.search(module.path))
 
 
+def long_modules(modules: Iterable[Module], most: int = 400) -> list[str]:
+    """Modules of more lines than ``most``, each with its length; a warning, no gate."""
+    return [f"{module.path}: {module.lines}" for module in modules if module.lines > most]
+
+
 def long_functions(modules: Iterable[Module], most: int = 40) -> list[str]:
     """Functions of more lines than ``most``, their docstring left out, as ``path:name``."""
     found = []

@@ -132,9 +132,7 @@ async def browser(
 
 
 @asynccontextmanager
-async def stand(
-    folder: Path, redis_url: SecretStr, clock_factor: int = 20
-) -> AsyncIterator[Stand]:
+async def stand(folder: Path, redis_url: SecretStr, clock_factor: int = 20) -> AsyncIterator[Stand]:
     running = Stand(folder, clock_factor, redis_url)
     try:
         await running.start()
