@@ -64,8 +64,8 @@ logging.getLogger("asyncio").addHandler(_DROPPED)
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_dropped() -> Iterator[None]:
-    """No task was left to the collector by this test or one before it: the text names its code."""
+def no_stream_is_dropped() -> Iterator[None]:
+    """No stream was left to the collector by this test or one before it."""
     yield
     assert _DROPPED.take() == []
 

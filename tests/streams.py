@@ -19,7 +19,9 @@ def cancelling(stream: Any) -> Iterator[Any]:
 
 
 class Dropped(logging.Handler):
-    """Notes the tasks that the collector found running: what asyncio says of them."""
+    """Notes the streams that the collector found running: what asyncio says of the tasks that write
+    their messages.
+    """
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -27,7 +29,8 @@ class Dropped(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep the record, if it is one of these."""
-        if "was destroyed but it is pending" in (said := record.getMessage()):
+        said = record.getMessage()
+        if "was destroyed but it is pending" in said and "_consume_request_iterator" in said:
             self._said.append(said)
 
     def take(self) -> list[str]:

@@ -36,9 +36,9 @@ def mid_round(kind: str, seed: int) -> list[Step]:
     return []
 
 
-def running(kind: str) -> list[Step]:
+def running(kind: str, first_seed: int = 73) -> list[Step]:
     """The first such table somebody added a nonce at."""
-    found = (mid_round(kind, seed) for seed in range(73, 120))
+    found = (mid_round(kind, seed) for seed in range(first_seed, first_seed + 50))
     return next(steps for steps in found if steps and nonces_of(steps))
 
 
@@ -88,7 +88,8 @@ async def test_what_a_thief_of_the_database_learns(
 ) -> None:
     seals = seals_in(tmp_path, is_on=is_on)
     journal, snapshots = Journal(engine_database, seals=seals), Snapshots(engine_database, seals)
-    steps = running("canak-4")
+    # Of another table each: the server's log holds both, in whatever order they come.
+    steps = running("canak-4", 80 if is_on else 73)
     for append in stored(steps, seals):
         assert await journal.append([append]) == [None]
     last = steps[-1]

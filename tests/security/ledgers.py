@@ -1,16 +1,19 @@
 """What the platform has kept, as far as callers can change it: read from the databases themselves.
 
-Left out is what happens of itself while calls are made: clocks that ring, and the wallet's and
-rating's part of what the engine reports.
+Left out is what happens of itself while calls are made: clocks that ring, seats that quick match
+finds for tickets, and the wallet's and rating's part of what the engine reports, welcome grants
+among it.
 """
 
 import sqlite3
 from pathlib import Path
 from typing import Final
 
+_OF_A_TICKET: Final = "coalesce(request_id GLOB 'quick-*' OR request_id GLOB 'next-*', 0)"
 _OF_ENGINE: Final = (
-    "SELECT count(*) FROM journal WHERE player IS NOT NULL",
-    "SELECT count(*) FROM tables",
+    f"SELECT count(*) FROM journal WHERE player IS NOT NULL AND NOT {_OF_A_TICKET}",
+    f"SELECT count(*) FROM tables WHERE table_id NOT IN "
+    f"(SELECT table_id FROM journal WHERE {_OF_A_TICKET})",
     "SELECT name, is_on, at_ms FROM switches",
     "SELECT count(*) FROM quarantined",
     "SELECT count(*) FROM voided",
@@ -19,7 +22,7 @@ _OF_ENGINE: Final = (
 _OF_WALLET: Final = (
     "SELECT count(*) FROM requests WHERE journal_id IS NOT NULL "
     "AND idempotency_key NOT GLOB '??????????????????????????-*-*'",
-    "SELECT count(*) FROM journals WHERE kind IN ('welcome', 'grant', 'reversal')",
+    "SELECT count(*) FROM journals WHERE kind IN ('grant', 'reversal')",
     "SELECT count(*) FROM accounts WHERE frozen",
 )
 _OF_RATING: Final = (

@@ -132,6 +132,8 @@ class Everything(Platform):
                 await reading
                 await _ended(stream)
         finally:
+            if over is not None:
+                over.set()
             stream.cancel()
             await asyncio.gather(reading, return_exceptions=True)
         return Outcome(grpc.StatusCode.OK, answer=b"" if first is grpc.aio.EOF else first)

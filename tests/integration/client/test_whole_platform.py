@@ -59,8 +59,14 @@ class WholePlatform(Platform):
 
 
 @pytest.fixture
-async def world(valkey: Valkey, tmp_path: Path) -> AsyncIterator[WholePlatform]:
-    running = WholePlatform(tmp_path, 20, f"sqlite:///{tmp_path / 'engine.db'}")
+def clock_factor() -> int:
+    """How many times as fast as in play the clocks are."""
+    return 20
+
+
+@pytest.fixture
+async def world(valkey: Valkey, tmp_path: Path, clock_factor: int) -> AsyncIterator[WholePlatform]:
+    running = WholePlatform(tmp_path, clock_factor, f"sqlite:///{tmp_path / 'engine.db'}")
     await running.start_with_lobby(valkey, tmp_path)
     yield running
     await running.stop()
@@ -85,6 +91,8 @@ def events(changes: list[Change], case: str) -> list[events_pb2.Event]:
     ]
 
 
+# A busy machine needs a while to send the nonces before the deal.
+@pytest.mark.parametrize("clock_factor", [2])
 @pytest.mark.parametrize("terms", [CANAK_OF_TWO, KLASIK_OF_TWO], ids=["canak", "klasik"])
 async def test_two_players_play_a_match_with_both_nonces_in_the_deal(
     world: WholePlatform, terms: lobby_pb2.TableTerms

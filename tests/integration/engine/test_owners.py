@@ -39,7 +39,7 @@ CODE = grpc.StatusCode
 PATIENT = {"lease_ms": 30_000, "renew_ms": 250}
 """No engine loses its lease on a busy machine, nor while a test holds its row."""
 NONCE = "nonce-of-bert"
-WAITS_S = 0.3
+WAITS_S = 1.5
 """How long a command is not answered that waits for its table."""
 CUT_AFTER_S = 0.5
 """How long a stream that has ended may be unread."""
