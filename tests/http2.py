@@ -1,7 +1,7 @@
 """HTTP/2 written by hand: what no client library sends, one frame at a time."""
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
@@ -9,7 +9,8 @@ DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION =
     0x0, 0x1, 0x3, 0x4, 0x6, 0x7, 0x8, 0x9,
 )  # fmt: skip
 END_STREAM, END_HEADERS, ACK = 0x1, 0x4, 0x1
-CANCEL = 8
+CANCEL = struct.pack(">I", 8)
+INITIAL_WINDOW = 4
 
 
 def frame(kind: int, flags: int, stream: int, content: bytes = b"") -> bytes:
@@ -17,9 +18,15 @@ def frame(kind: int, flags: int, stream: int, content: bytes = b"") -> bytes:
     return struct.pack(">I", len(content))[1:] + struct.pack(">BBI", kind, flags, stream) + content
 
 
-def hello() -> bytes:
+def settings(values: Mapping[int, int] | None = None) -> bytes:
+    """What a client wishes of its peer."""
+    entries = (struct.pack(">HI", *each) for each in (values or {}).items())
+    return frame(SETTINGS, 0, 0, b"".join(entries))
+
+
+def hello(values: Mapping[int, int] | None = None) -> bytes:
     """What a client says first."""
-    return PREFACE + frame(SETTINGS, 0, 0)
+    return PREFACE + settings(values)
 
 
 def headers(
@@ -44,12 +51,22 @@ def header_block(method: str, more: Iterable[tuple[str, str]] = ()) -> bytes:
         ("te", "trailers"),
         *more,
     ]
-    return b"".join(b"\x00" + _text(name) + _text(value) for name, value in told)
+    return b"".join(literal(name, value) for name, value in told)
+
+
+def literal(name: str, value: str) -> bytes:
+    """A header that changes no table of the peer's."""
+    return b"\x00" + _text(name) + _text(value)
+
+
+def grpc_message(content: bytes, *, is_compressed: bool = False) -> bytes:
+    """A message as it stands in a body."""
+    return struct.pack(">BI", is_compressed, len(content)) + content
 
 
 def message(stream: int, content: bytes, *, is_compressed: bool = False) -> bytes:
     """A gRPC message, in as many frames as it takes."""
-    whole = struct.pack(">BI", is_compressed, len(content)) + content
+    whole = grpc_message(content, is_compressed=is_compressed)
     parts = [whole[at : at + 16_384] for at in range(0, len(whole), 16_384)]
     last = len(parts) - 1
     return b"".join(
@@ -60,7 +77,7 @@ def message(stream: int, content: bytes, *, is_compressed: bool = False) -> byte
 
 def reset(stream: int) -> bytes:
     """The end of a call that its caller does not want any more."""
-    return frame(RST_STREAM, 0, stream, struct.pack(">I", CANCEL))
+    return frame(RST_STREAM, 0, stream, CANCEL)
 
 
 def frames(said: bytes) -> Iterator[tuple[int, int, int, bytes]]:

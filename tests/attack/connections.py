@@ -6,10 +6,11 @@ import struct
 from collections.abc import Awaitable
 from typing import Final
 
-from tests.attack import http2
+from tests import http2
 from tests.attack.content import CALLS
-from tests.attack.http2 import Act, Http2, frame, grpc_headers, keep_on, literal, setting
+from tests.attack.http2 import Act, Http2, keep_on
 from tests.attack.raid import Attack, Raid
+from tests.http2 import frame, header_block, literal
 
 HEALTH: Final = "/grpc.health.v1.Health/Watch"
 WATCH: Final = "/okey.api.engine.v1.TableService/WatchTable"
@@ -50,10 +51,10 @@ def rapid_reset(way: str) -> Attack:
     """Calls that are cancelled in the same breath."""
 
     async def act(raid: Raid, peer: Http2, path: str) -> None:
-        block = grpc_headers(path)
+        block = header_block(path)
         async for _ in raid.ticks(_RESETS_PER_S / _CONNECTIONS):
             number = await peer.headers(block)
-            await peer.line.send(frame(http2.RST_STREAM, 0, number, http2.CANCEL))
+            await peer.line.send(http2.reset(number))
 
     return on_connections(way, act)
 
@@ -62,7 +63,7 @@ def unfinished_calls(way: str) -> Attack:
     """Calls of which only the headers come."""
 
     async def act(raid: Raid, peer: Http2, path: str) -> None:
-        block = grpc_headers(path)
+        block = header_block(path)
         async for _ in raid.ticks(_UNFINISHED_PER_S / _CONNECTIONS):
             await peer.headers(block)
 
@@ -73,7 +74,7 @@ def continuations(way: str) -> Attack:
     """Headers that never end."""
 
     async def act(raid: Raid, peer: Http2, path: str) -> None:
-        number = await peer.headers(grpc_headers(path), flags=0)
+        number = await peer.headers(header_block(path), flags=0)
         more = b"".join(literal(f"x-{at}", "y" * 100) for at in range(100))
         async for _ in raid.ticks(_CONTINUATIONS_PER_S / _CONNECTIONS):
             await peer.line.send(frame(http2.CONTINUATION, 0, number, more))
@@ -86,7 +87,7 @@ def half_bodies(way: str) -> Attack:
 
     async def act(raid: Raid, peer: Http2, path: str) -> None:
         async def one() -> None:
-            number = await peer.headers(grpc_headers(path))
+            number = await peer.headers(header_block(path))
             await peer.data(number, b"\x00" + struct.pack(">I", _BODY) + bytes(_BODY - 1))
 
         sending = [asyncio.create_task(one()) for _ in range(_HALF_BODIES // _CONNECTIONS)]
@@ -152,7 +153,7 @@ def control_frames(way: str) -> Attack:
     async def act(raid: Raid, peer: Http2, path: str) -> None:
         del path
         ping = frame(http2.PING, 0, 0, bytes(8))
-        settings = frame(http2.SETTINGS, 0, 0, setting(http2.INITIAL_WINDOW, 65_535))
+        settings = http2.settings({http2.INITIAL_WINDOW: 65_535})
         async for number in raid.ticks(_FRAMES_PER_S / _CONNECTIONS):
             await peer.line.send(settings if number % 4 == 0 else ping)
 
@@ -168,14 +169,13 @@ def blind_readers(way: str) -> Attack:
         watch = b"\x0a" + bytes((len(table),)) + table + b"\x18\x01"
         token = ("authorization", f"Bearer {raid.aim.players[0]}")
         calls = (
-            (grpc_headers(HEALTH), http2.grpc_message(b"")),
-            (grpc_headers(WATCH, token), http2.grpc_message(watch)),
+            (header_block(HEALTH), http2.grpc_message(b"")),
+            (header_block(WATCH, [token]), http2.grpc_message(watch)),
         )
 
         async def one(address: str, number: int) -> None:
             line = await raid.connect(address, receive_bytes=2_048)
-            closed = frame(http2.SETTINGS, 0, 0, setting(http2.INITIAL_WINDOW, 0))
-            await line.send(http2.PREFACE + closed)
+            await line.send(http2.hello({http2.INITIAL_WINDOW: 0}))
             peer = Http2(raid, line)
             for at in range(_BLIND_STREAMS // _CONNECTIONS):
                 block, body = calls[(number + at) % 2]

@@ -6,8 +6,9 @@ import zlib
 from collections.abc import Iterator
 from typing import Final
 
-from tests.attack.http2 import Http2, grpc_headers, grpc_message, keep_on
+from tests.attack.http2 import Http2, keep_on
 from tests.attack.raid import Attack, Raid
+from tests.http2 import grpc_message, header_block
 
 CALLS: Final = {
     "engine": "/okey.api.engine.v1.TableService/GetDisplayNames",
@@ -94,7 +95,7 @@ class Throw:
             name = ("gzip", "deflate")[number % 2]
             packed = (self._lists if (number + 1) % _HOLES_EVERY else self._holes)[name]
             body = grpc_message(packed, is_compressed=True)
-            await peer.call(grpc_headers(path, ("grpc-encoding", name)), body)
+            await peer.call(header_block(path, [("grpc-encoding", name)]), body)
 
 
 def messages(way: str) -> Attack:
@@ -118,7 +119,7 @@ def _messages(way: str, *, has_token: bool) -> Attack:
         async def at(address: str, path: str, kind: str) -> None:
             async def act(raid: Raid, peer: Http2, path: str) -> None:
                 sending = set[asyncio.Task[None]]()
-                block, own = grpc_headers(path, *token), bodies[kind]
+                block, own = header_block(path, token), bodies[kind]
                 async for number in raid.ticks(_MESSAGES_PER_S):
                     sending.add(asyncio.create_task(peer.call(block, own[number % len(own)])))
                 await asyncio.gather(*sending, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""HTTP/2 by hand: frames as no polite library would send them."""
+"""A connection of an attack that speaks HTTP/2 by hand."""
 
 import asyncio
 import struct
@@ -6,65 +6,22 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from tests.attack.raid import Line, Raid
-
-PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = (
-    *(0, 1, 3, 4, 6, 7, 8, 9),
+from tests.http2 import (
+    ACK,
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    HEADERS,
+    INITIAL_WINDOW,
+    PING,
+    SETTINGS,
+    WINDOW_UPDATE,
+    frame,
+    hello,
 )
-END_STREAM, END_HEADERS, ACK = 1, 4, 1
-CANCEL: Final = struct.pack(">I", 8)
-INITIAL_WINDOW: Final = 4
+
 _DEFAULT_WINDOW: Final = 65_535
 _LARGEST: Final = 16_384
-_WIDE: Final = 1 << 20
-
-
-def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
-    """One frame."""
-    return (
-        struct.pack(">I", len(payload))[1:]
-        + bytes((kind, flags))
-        + struct.pack(">I", stream)
-        + payload
-    )
-
-
-def setting(number: int, value: int) -> bytes:
-    """One entry of SETTINGS."""
-    return struct.pack(">HI", number, value)
-
-
-def literal(name: str, value: str) -> bytes:
-    """A header that changes no table of the peer's."""
-    return b"\x00" + _text(name) + _text(value)
-
-
-def _text(text: str) -> bytes:
-    content = text.encode()
-    length = len(content)
-    if length < 127:
-        return bytes((length,)) + content
-    head, rest = bytearray((127,)), length - 127
-    while rest >= 128:
-        head.append(rest % 128 | 128)
-        rest //= 128
-    head.append(rest)
-    return bytes(head) + content
-
-
-def grpc_headers(path: str, *more: tuple[str, str]) -> bytes:
-    """The headers of a call."""
-    said = (
-        *((":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "okey")),
-        *(("content-type", "application/grpc"), ("te", "trailers")),
-        *more,
-    )
-    return b"".join(literal(name, value) for name, value in said)
-
-
-def grpc_message(payload: bytes, *, is_compressed: bool = False) -> bytes:
-    """A message as it stands in a body."""
-    return bytes((is_compressed,)) + struct.pack(">I", len(payload)) + payload
 
 
 class Http2:
@@ -80,10 +37,10 @@ class Http2:
         self._next = 1
 
     @classmethod
-    async def open(cls, raid: Raid, address: str, settings: bytes = b"") -> "Http2":
+    async def open(cls, raid: Raid, address: str) -> "Http2":
         """Connect and say the first words."""
         line = await raid.connect(address)
-        await line.send(PREFACE + frame(SETTINGS, 0, 0, settings))
+        await line.send(hello())
         return cls(raid, line)
 
     def stream(self) -> int:

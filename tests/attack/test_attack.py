@@ -16,12 +16,12 @@ import pytest
 from tests.attack.__main__ import chosen
 from tests.attack.catalogue import CATALOGUE
 from tests.attack.gauge import Gauge, Watched
-from tests.attack.http2 import frame, literal
 from tests.attack.inflict import inflict, quiet
 from tests.attack.judge import MOST_CPU_S, MOST_GROWTH, Quiet, judge
 from tests.attack.network import NETNS
 from tests.attack.players import Played
 from tests.attack.raid import MOST_BYTES, Aim, Overspent, Raid
+from tests.http2 import frame, literal
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from tests.attack.connections import on_connections
-from tests.attack.http2 import DATA, END_STREAM, Http2, frame, grpc_headers, grpc_message
+from tests.attack.http2 import Http2
 from tests.attack.raid import Attack, Raid
+from tests.http2 import DATA, END_STREAM, frame, grpc_message, header_block
 
 _TOKENS_PER_S: Final = 500
 _CONNECTIONS: Final = 4
@@ -42,7 +43,7 @@ def bad_tokens(way: str) -> Attack:
     async def act(raid: Raid, peer: Http2, path: str) -> None:
         async for number in raid.ticks(_TOKENS_PER_S / _CONNECTIONS):
             token = forged(raid.aim.kid, number)
-            await peer.call(grpc_headers(path, ("authorization", f"Bearer {token}")), bytes(5))
+            await peer.call(header_block(path, [("authorization", f"Bearer {token}")]), bytes(5))
 
     return on_connections(way, act, _CONNECTIONS)
 
@@ -92,13 +93,13 @@ def odd_calls(way: str) -> Attack:
     async def act(raid: Raid, peer: Http2, path: str) -> None:
         token = ("authorization", f"Bearer {raid.aim.players[0]}")
         kinds: tuple[Callable[[], Awaitable[object]], ...] = (
-            lambda: peer.call(grpc_headers("/no.Such/Method"), grpc_message(b"x")),
-            lambda: peer.call(grpc_headers(path, token), grpc_message(os.urandom(50))),
-            lambda: peer.call(grpc_headers(path, token), os.urandom(50)),
-            lambda: peer.call(grpc_headers(path, token, ("grpc-timeout", "1n")), bytes(5)),
-            lambda: peer.call(grpc_headers(path, ("grpc-encoding", "x")), b"\x01" + bytes(4)),
-            lambda: peer.call(grpc_headers("no-path-at-all"), bytes(5)),
-            lambda: _broken_off(raid, peer, grpc_headers(path, token)),
+            lambda: peer.call(header_block("/no.Such/Method"), grpc_message(b"x")),
+            lambda: peer.call(header_block(path, [token]), grpc_message(os.urandom(50))),
+            lambda: peer.call(header_block(path, [token]), os.urandom(50)),
+            lambda: peer.call(header_block(path, [token, ("grpc-timeout", "1n")]), bytes(5)),
+            lambda: peer.call(header_block(path, [("grpc-encoding", "x")]), b"\x01" + bytes(4)),
+            lambda: peer.call(header_block("no-path-at-all"), bytes(5)),
+            lambda: _broken_off(raid, peer, header_block(path, [token])),
         )
         async for number in raid.ticks(_ODD_PER_S / _CONNECTIONS):
             await kinds[number % len(kinds)]()

@@ -1,17 +1,11 @@
-"""HTTP/2 frame by frame, for callers who do not behave."""
+"""A connection that speaks HTTP/2 frame by frame, for callers who do not behave."""
 
 import asyncio
-import struct
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
 
-PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, CONTINUATION = 0, 1, 3, 4, 6, 7, 9
-END_STREAM, END_HEADERS, ACK = 1, 4, 1
-INITIAL_WINDOW_SIZE: Final = 4
-_HEAD: Final = struct.Struct(">BHBBI")
+from tests.http2 import hello
 
 
 @dataclass(frozen=True)
@@ -22,47 +16,6 @@ class Frame:
     flags: int
     stream: int
     payload: bytes
-
-
-def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
-    """One frame to be sent."""
-    size = len(payload)
-    return _HEAD.pack(size >> 16, size & 0xFFFF, kind, flags, stream) + payload
-
-
-def settings(values: dict[int, int]) -> bytes:
-    """What a client opens with."""
-    return frame(SETTINGS, 0, 0, b"".join(struct.pack(">HI", *each) for each in values.items()))
-
-
-def call(path: str, *more: tuple[str, str]) -> bytes:
-    """A header block of a gRPC call, each header by its letters."""
-    headers = [
-        (":method", "POST"),
-        (":scheme", "http"),
-        (":path", path),
-        (":authority", "edge"),
-        ("te", "trailers"),
-        ("content-type", "application/grpc"),
-        *more,
-    ]
-    return b"".join(b"\x00" + _text(name) + _text(value) for name, value in headers)
-
-
-def message(content: bytes) -> bytes:
-    """A message as the body has it."""
-    return struct.pack(">BI", 0, len(content)) + content
-
-
-def _text(text: str) -> bytes:
-    size, coded = len(text), b""
-    if size < 127:
-        return bytes([size]) + text.encode()
-    size -= 127
-    while size >= 128:
-        coded += bytes([size % 128 + 128])
-        size //= 128
-    return b"\x7f" + coded + bytes([size]) + text.encode()
 
 
 @dataclass(frozen=True)
@@ -84,11 +37,11 @@ class Connection:
         """What comes, until the other side hangs up."""
         while True:
             try:
-                high, low, kind, flags, stream = _HEAD.unpack(await self.reader.readexactly(9))
-                payload = await self.reader.readexactly(high << 16 | low)
+                head = await self.reader.readexactly(9)
+                payload = await self.reader.readexactly(int.from_bytes(head[:3]))
             except (asyncio.IncompleteReadError, ConnectionError):
                 return
-            yield Frame(kind, flags, stream, payload)
+            yield Frame(head[3], head[4], int.from_bytes(head[5:]), payload)
 
     async def rest(self) -> list[Frame]:
         """All that comes until the other side hangs up."""
@@ -115,8 +68,10 @@ async def connected(address: str) -> AsyncIterator[Connection]:
 
 
 @asynccontextmanager
-async def speaking(address: str, values: dict[int, int] | None = None) -> AsyncIterator[Connection]:
+async def speaking(
+    address: str, values: Mapping[int, int] | None = None
+) -> AsyncIterator[Connection]:
     """A connection that has begun to speak HTTP/2."""
     async with connected(address) as found:
-        await found.send(PREFACE, settings(values or {}))
+        await found.send(hello(values))
         yield found

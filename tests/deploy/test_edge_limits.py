@@ -12,22 +12,13 @@ import grpc
 import pytest
 
 from okey_runtime.allowlist import HOMES
-from tests.deploy import grpc_web, raw_http2
+from tests import http2
+from tests.deploy import grpc_web
 from tests.deploy.backend import FLOOD, HANGS, REACHED, Backend
 from tests.deploy.edge import RunningEdge, lay_out_certificates, local_edge, running
-from tests.deploy.raw_http2 import (
-    DATA,
-    END_HEADERS,
-    END_STREAM,
-    HEADERS,
-    INITIAL_WINDOW_SIZE,
-    RST_STREAM,
-    SETTINGS,
-    connected,
-    frame,
-    speaking,
-)
+from tests.deploy.raw_http2 import connected, speaking
 from tests.fixtures.certificates import Authority
+from tests.http2 import DATA, END_STREAM, HEADERS, RST_STREAM, SETTINGS, frame
 from tools.manifests.envoy_limits import DEFAULTS, Limits
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(60)]
@@ -36,7 +27,6 @@ Stream: TypeAlias = grpc.aio.StreamStreamCall[bytes, bytes]
 
 ACT: Final = "/okey.api.engine.v1.TableService/Act"
 PLAY: Final = "/okey.api.engine.v1.TableService/Play"
-CANCEL: Final = (8).to_bytes(4, "big")
 _UNREAD: Final = 60
 SHORT: Final = replace(DEFAULTS, handshake_s=0.2, headers_s=0.2, idle_connection_s=0.5)
 """What waits for others is given up at once."""
@@ -80,7 +70,7 @@ async def code_of(channel: grpc.aio.Channel, path: str, body: bytes = b"") -> gr
 
 def opened(number: int, path: str, *more: tuple[str, str]) -> bytes:
     """The frame of a call's headers."""
-    return frame(HEADERS, END_HEADERS, number, raw_http2.call(path, *more))
+    return http2.headers(number, path, more)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +79,8 @@ def opened(number: int, path: str, *more: tuple[str, str]) -> bytes:
         b"",
         b"P",
         b"POST /okey.api.engine.v1.TableService/Act HTTP/1.1\r\nhost: edge\r\nx-a: ",
-        raw_http2.PREFACE[:10],
-        raw_http2.PREFACE + raw_http2.settings({}) + frame(HEADERS, 0, 1, raw_http2.call(ACT)),
+        http2.PREFACE[:10],
+        http2.hello() + frame(HEADERS, 0, 1, http2.header_block(ACT)),
     ],
     ids=["nothing", "a letter", "half of HTTP/1.1", "half a preface", "half of the headers"],
 )
@@ -156,7 +146,7 @@ async def test_one_address_has_no_more_connections_than_a_crowd(tmp_path: Path) 
             """Whether Envoy speaks to it; a connection that it does speak to stays open."""
             reader, writer = await asyncio.open_connection(host, port, local_addr=(address, 0))
             held.append(writer)
-            writer.write(raw_http2.PREFACE + raw_http2.settings({}))
+            writer.write(http2.hello())
             with suppress(ConnectionError):
                 return bool(await reader.read(1))
             return False
@@ -187,7 +177,7 @@ async def test_who_resets_streams_rapidly_is_hung_up_on(tmp_path: Path) -> None:
     async with fronted(tmp_path, DEFAULTS) as (edge, backend):
         async with speaking(edge.address) as connection:
             for number in range(1, 4_001, 2):
-                reset = frame(RST_STREAM, 0, number, CANCEL)
+                reset = http2.reset(number)
                 await connection.send(opened(number, PLAY), reset)
             await connection.rest()
 
@@ -209,8 +199,8 @@ async def test_empty_frames_without_end_are_hung_up_on(tmp_path: Path) -> None:
 async def test_headers_without_end_are_cut_at_their_largest_size(tmp_path: Path) -> None:
     """CONTINUATION for ever."""
     async with limited(tmp_path, DEFAULTS) as edge, speaking(edge.address) as connection:
-        more = frame(raw_http2.CONTINUATION, 0, 1, raw_http2.call(ACT, ("x-a", "a" * 8_000)))
-        await connection.send(frame(HEADERS, 0, 1, raw_http2.call(ACT)), *([more] * 200))
+        more = frame(http2.CONTINUATION, 0, 1, http2.header_block(ACT, [("x-a", "a" * 8_000)]))
+        await connection.send(frame(HEADERS, 0, 1, http2.header_block(ACT)), *([more] * 200))
         await connection.rest()
 
         assert await counted(edge, "envoy_http_downstream_rq_total") <= 2
@@ -263,7 +253,7 @@ async def test_a_half_sent_request_reaches_nobody_and_ends_in_time(tmp_path: Pat
     async with fronted(tmp_path, replace(DEFAULTS, unary_s=0.5)) as (edge, backend):
         async with speaking(edge.address) as connection:
             long = ("grpc-timeout", "99999999H")
-            half = raw_http2.message(bytes(100))[:50]
+            half = http2.grpc_message(bytes(100))[:50]
             await connection.send(opened(1, ACT, long), frame(DATA, 0, 1, half))
             ended = await connection.answers([HEADERS, RST_STREAM])
 
@@ -319,10 +309,10 @@ async def test_callers_of_grpc_are_told_that_they_call_too_often(tmp_path: Path)
 async def test_callers_that_do_not_read_hold_up_nobody_else(tmp_path: Path) -> None:
     """Their streams share the connection to the service with the others' calls."""
     async with fronted(tmp_path, DEFAULTS) as (edge, backend):
-        reads_nothing = {INITIAL_WINDOW_SIZE: 0}
+        reads_nothing = {http2.INITIAL_WINDOW: 0}
         async with speaking(edge.address, reads_nothing) as connection:
             for number in range(1, 2 * _UNREAD, 2):
-                body = frame(DATA, END_STREAM, number, raw_http2.message(b""))
+                body = frame(DATA, END_STREAM, number, http2.grpc_message(b""))
                 await connection.send(opened(number, FLOOD), body)
             await backend.flooding(_UNREAD)
             async with grpc.aio.insecure_channel(edge.address) as channel:
@@ -336,7 +326,7 @@ async def test_a_full_heap_lets_nobody_in_and_is_still_seen(tmp_path: Path) -> N
         while not await counted(edge, active):
             pass
         async with connected(edge.address) as connection:
-            await connection.send(raw_http2.PREFACE, raw_http2.settings({}))
+            await connection.send(http2.hello())
 
             assert await connection.rest() == []
         assert (await edge.telemetry("/ready"))[0] == 200
