@@ -143,3 +143,8 @@ def test_who_takes_work_stops_first() -> None:
         < NAMES.index("wallet")
     )
     assert NAMES[-1] == "valkey"
+
+
+def test_the_limit_of_one_operator_reaches_the_wallet(tmp_path: Path) -> None:
+    planned = plans(tmp_path, OKEY_APPROVAL_LIMIT_CHIPS="1000")
+    assert planned["wallet"].environment["OKEY_APPROVAL_LIMIT_CHIPS"] == "1000"
