@@ -34,7 +34,6 @@ from services.engine.tables import Tables
 
 _TABLES_AT_ONCE: Final = 16
 _TRIES_TO_LEAVE: Final = 3
-_NEVER_MS: Final = 2**62
 _FINISH_WITHIN_S: Final = 2.0
 _AFTER_LAPSE_MS: Final = 20
 _AGAIN_MS: Final = 200
@@ -157,7 +156,7 @@ class Sharing:
         unloaded = self._tables.unloaded_shards() | self._moving
         still = unloaded | (self._frozen.keys() - self._ownership.held)
         self._frozen = {shard: ms for shard, ms in self._frozen.items() if shard in still}
-        return min(self._right.ms(), *self._frozen.values(), _NEVER_MS)
+        return min([self._right.ms(), *self._frozen.values()])
 
     def _settled(self) -> list[int]:
         """Our shards where every clock goes again that stood still when they came to us."""
@@ -301,8 +300,7 @@ class Sharing:
             )
             if is_given:
                 self._note(given, Place(to, None, is_pinned))
-                for shard in given:
-                    del self._frozen[shard]
+                self._frozen = {s: ms for s, ms in self._frozen.items() if s not in given}
                 await self._tell(to)
                 SHARDS_LOST.labels("HANDED_OVER").inc(len(given))
             return is_given

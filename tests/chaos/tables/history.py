@@ -138,9 +138,9 @@ class History:
     def known_outages(self) -> list[Outage]:
         """The outages that engines knew of, each as one engine's.
 
-        A pause that passes for slow answers is none. How long a database was away for an engine is
-        what the engine says of its clocks: whoever watches from outside sees neither when the
-        engine first asked in vain nor when it first asked again.
+        Leaves out a pause that passes for slow answers. For an outage of the database it takes the
+        engine's own freeze: an observer does not see the engine's first failed question, nor its
+        first answered one.
         """
         known: list[Outage] = []
         for outage in self.outages:

@@ -29,7 +29,7 @@ def outages_at(history: History, table_id: str, steps: Sequence[Step]) -> list[O
 
 
 def _until_taken_over(outage: Outage, taken_over_ms: Sequence[int]) -> Outage:
-    """Whoever watches from outside may see an engine alive long after it has begun to serve."""
+    """End the outage at the table's take-over: the run may see an engine alive only later."""
     later = (at_ms for at_ms in taken_over_ms if at_ms > outage.began_ms)
     return replace(outage, ended_ms=min(next(later, outage.ended_ms), outage.ended_ms))
 
